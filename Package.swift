@@ -34,7 +34,8 @@ let importerThreadTests = [
 // `SHEAF_OPTIMIZED=1` optimizes the libraries in debug builds too, without taking what tests need out of them: each step
 // of a test takes several times as long otherwise, and as long again under a sanitizer.
 let librarySettings =
-  Context.environment["SHEAF_OPTIMIZED"] == "1" ? settings + [.unsafeFlags(["-O"])] : settings
+  Context.environment["SHEAF_OPTIMIZED"] == "1"
+  ? settings + [.unsafeFlags(["-O", "-wmo", "-num-threads", "2"])] : settings
 
 let libraries: [Target] = [
   // What is below a database and has nothing to do with one; no product.

@@ -61,8 +61,9 @@ enum ModelStatement {
   /// What an insertion does about a row whose key is there.
   enum Conflict {
     case fails, skips
-    /// Sets columns to what the new row has there, if that is something else in those that are compared.
-    case updates(set: [String], compared: [String])
+    /// Sets columns to what the new row has there, if that is something else in those that are compared; each is
+    /// counted in a setting, and what is equal in another one.
+    case updates(set: [String], compared: [String], counting: (String, equal: String))
   }
 
   case begin, commit, rollBack
@@ -310,7 +311,6 @@ struct ModelSQL {
       }
     }
     let returns = takeWord("RETURNING")
-    // 1 for a row that is new, else 0.
     if returns { skip { $0 == .sign(";") } }
     return .insert(table: table, columns: columns, source, conflict, returns: returns)
   }
@@ -325,13 +325,34 @@ struct ModelSQL {
       }
       return column
     }
-    try expectWord("WHERE")
-    try expectWord("ROW")
+    guard takeWord("WHERE", "CASE", "WHEN", "ROW") else { throw unknown("the condition") }
     let compared = try inParentheses { try $0.list { try $0.name() } }
     guard takeWord("IS", "DISTINCT", "FROM", "ROW"),
       try inParentheses({ try $0.list { try $0.name() } }) == compared
     else { throw unknown("the comparison") }
-    return .updates(set: set, compared: compared)
+    try expectWord("THEN")
+    let updated = try counter()
+    guard take("<>"), next == .text("") else { throw unknown("what is never empty") }
+    place += 1
+    try expectWord("ELSE")
+    let equal = try counter()
+    guard take("="), next == .text("") else { throw unknown("what is never empty") }
+    place += 1
+    try expectWord("END")
+    return .updates(set: set, compared: compared, counting: (updated, equal: equal))
+  }
+
+  /// The setting to which one is added.
+  private mutating func counter() throws -> String {
+    guard case .call("set_config", let arguments) = try bare(), arguments.count == 3,
+      case .value(.text(let name)) = arguments[0], case .value(.bool(true)) = arguments[2],
+      case .call("cast text", let sums) = arguments[1],
+      let sum = sums.first, case .binary("+", let old, .value(.int(1))) = sum,
+      case .call("cast bigint", let numbers) = old, let number = numbers.first,
+      case .call("current_setting", let names) = number, let read = names.first,
+      case .value(.text(let other)) = read, other == name
+    else { throw unknown("a counter") }
+    return name.split(separator: ".").last.map(String.init) ?? name
   }
 
   /// The insertion in the middle of a sentence whose rest says which rows it has left out.

@@ -62,14 +62,18 @@ extension ModelServer {
     return ServerResult(tag: "SELECT \(left.count)", count: left.count, rows: left)
   }
 
-  /// Puts columns of a row in the place of those of the one that has its key; false where what is compared is equal.
+  /// Puts columns of a row in the place of those of the one that has its key, and counts that; false where what is
+  /// compared is equal, which is counted, too.
   func replace(
-    _ row: Row, _ table: String, set: [String], compared: [String], _ session: Session
+    _ row: Row, _ table: String, set: [String], compared: [String],
+    counting: (String, equal: String),
+    _ session: Session
   ) throws(ServerError) -> Bool {
     let wanted = key(table, row)
     let found = try lockRows(session, table, isExclusive: true) { key(table, $0) == wanted }
     guard let (id, old) = found.first else { return false }
     let isEqual = compared.allSatisfy { (old[$0] ?? .null) == (row[$0] ?? .null) }
+    session.transaction?.numbers[isEqual ? counting.equal : counting.0, default: 0] += 1
     if isEqual { return false }
     change(
       id, table, to: old.merging(set.map { ($0, row[$0] ?? .null) }) { $1 }, session)
@@ -80,8 +84,8 @@ extension ModelServer {
 extension ModelServer.Transaction {
   func run(_ statement: ModelStatement) {
     switch statement {
-    case .savepoint: saved = changes
-    case .rollBackToSavepoint: (changes, hasFailed) = (saved, false)
+    case .savepoint: saved = (changes, numbers)
+    case .rollBackToSavepoint: (changes, numbers, hasFailed) = (saved.0, saved.numbers, false)
     default: break
     }
   }

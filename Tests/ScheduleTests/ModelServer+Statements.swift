@@ -63,6 +63,7 @@ extension ModelServer {
     case .set(let name, let value):
       if name == "synchronous_commit" { session.transaction?.isSynchronous = value == .text("on") }
       if name == "application_name" { session.transaction?.name = value.field ?? "" }
+      if case .int(let number) = value { session.transaction?.numbers[name] = number }
       return ServerResult(tag: "SET", count: 0, rows: [])
     case .insert(let table, let columns, let source, let conflict, let returns):
       return try insert(table, columns, source, conflict, returns: returns, session)
@@ -137,8 +138,8 @@ extension ModelServer {
       }
       switch conflict {
       case .skips: break
-      case .updates(let set, let compared):
-        if try replace(row, table, set: set, compared: compared, session) {
+      case .updates(let set, let compared, let counting):
+        if try replace(row, table, set: set, compared: compared, counting: counting, session) {
           answers.append(ServerRow(fields: ["0"]))
         }
       case .fails:
@@ -259,6 +260,10 @@ extension ModelServer {
     case ("cast bigint", let value?), ("cast text", let value?),
       ("cast bytea", let value?):
       return value
+    case ("current_setting", .text(let name)?):
+      // Without the part before the point, as names have it here.
+      let setting = name.split(separator: ".").last.map(String.init) ?? name
+      return session.transaction?.numbers[setting].map { .text("\($0)") } ?? .null
     case ("pg_backend_pid", _): return .int(session.number)
     case ("pg_terminate_backend", .int(let number)?):
       terminate(number)

@@ -37,8 +37,10 @@ final class ModelServer: @unchecked Sendable {
   final class Transaction {
     /// Rows as they will be; nil: removed.
     var changes: [Place: Row?] = [:]
+    /// Settings of the transaction's own that are numbers.
+    var numbers: [String: Int] = [:]
     /// The same at the savepoint.
-    var saved: [Place: Row?] = [:]
+    var saved: ([Place: Row?], numbers: [String: Int]) = ([:], [:])
     var isSynchronous = true
     var hasFailed = false
     var name = ""

@@ -175,6 +175,15 @@ package final class PostgreSQLServer {
     (self.keeper, self.leash) = (nil, nil)
   }
 
+  /// Makes a standby of it, of a primary that says nothing: it only reads from now on.
+  package func becomeStandby() throws {
+    stop()
+    let path = folder + "/data/standby.signal"
+    try Data().write(to: URL(fileURLWithPath: path))
+    if Self.isRoot { chown(path, Self.nobody, Self.nobody) }
+    try start()
+  }
+
   /// Kills its first process; the others end when they see it.
   package func kill() {
     #if canImport(Darwin)

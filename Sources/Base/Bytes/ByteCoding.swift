@@ -1,6 +1,6 @@
 /// Appends little-endian values to a byte array.
 ///
-/// Numbers are stored into room that is there already: appending each by itself to an array took most of the
+/// Numbers are stored into room that is allocated already: appending each one to an array took most of the
 /// time of writing a catalogue.
 @usableFromInline
 package struct ByteWriter {
@@ -69,7 +69,7 @@ package struct ByteWriter {
   }
 }
 
-/// Bytes ended, or a value was out of bounds, while something was being decoded.
+/// An error of decoding: the bytes ended too early, or a value was out of bounds.
 @usableFromInline
 package struct DecodingFailure: Error, Equatable {
   package let what: String

@@ -1,13 +1,13 @@
-/// JSON text, appended to a byte buffer. Keys stay in the order in which they are written.
+/// Appends JSON text to a byte buffer. Keys stay in the order in which they are written.
 ///
-/// The caller writes the structure (`beginObject`, `key`, values, `end`); the commas are put in
-/// here. Thread rule: one thread at a time.
+/// The caller writes the structure (`beginObject`, `key`, values, `end`); this type adds the commas. Thread
+/// rule: one thread at a time.
 package struct JSONWriter {
   package private(set) var bytes: [UInt8] = []
   /// For every open object or array: its closing byte, and whether it has an element yet.
   private var open: [(close: UInt8, hasElement: Bool)] = []
   private var followsKey = false
-  /// Which characters beyond ASCII are written as escapes in values, though JSON does not require it.
+  /// Selects the characters beyond ASCII that values write as escapes, though JSON does not require it.
   package var escapes: (@Sendable (Unicode.Scalar) -> Bool)?
 
   package init() {}

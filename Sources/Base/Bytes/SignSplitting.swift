@@ -1,10 +1,10 @@
-/// Texts taken apart at ASCII signs.
+/// Splits and searches texts at ASCII signs, scalar by scalar.
 ///
 /// A `Character` joins a sign with a combining mark behind it: in `"a'\u{301}"` no `Character` is a quote,
-/// but a shell, a server and a file see one. What quotes a text, or reads one that was quoted, therefore
-/// looks at scalars. Every call costs time in proportion to the text.
+/// but a shell, a server and a file see one. Code that quotes a text, or reads a quoted one, therefore looks
+/// at scalars. Every call costs time in proportion to the text.
 extension StringProtocol {
-  /// What lies between the signs: one part more than there are signs, empty ones included.
+  /// The parts between the signs: one more than there are signs, empty ones included.
   package func parts(at sign: Unicode.Scalar) -> [String] {
     unicodeScalars.split(separator: sign, omittingEmptySubsequences: false)
       .map { String(String.UnicodeScalarView($0)) }

@@ -1,5 +1,5 @@
-// SIGBUS: the process reads a mapped page of a file that cannot be read there. What differs between Linux and
-// macOS lies here and in the System files.
+// SIGBUS: the process reads a mapped page of a file that cannot be read there. The differences between Linux
+// and macOS are here and in the System files.
 
 #if canImport(Darwin)
   import Darwin
@@ -52,7 +52,7 @@ package enum BusErrors {
     _ address: UnsafeMutableRawPointer, length: Int, path: String, advice: String
   ) -> MappingNote? {
     for index in 0..<capacity where word(index, 0).exchange(0, with: 1) {
-      // Two texts, each ended by a zero: what comes before the offset, and what comes behind it.
+      // The text is split at the place of the offset; a zero ends each half.
       let shown = path.utf8.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
       let text = shown + Array(": at byte ".utf8) + [0] + Array(": \(advice)\n".utf8) + [0]
       let memory = UnsafeMutableRawPointer.allocate(byteCount: text.count, alignment: 1)
@@ -75,7 +75,8 @@ package enum BusErrors {
     }
   }
 
-  /// The table belongs to the whole process: other mappings make no difference to a test's schedule.
+  /// Accesses bypass the test's scheduler: the table belongs to the whole process, and mappings of other
+  /// tests must not change this test's schedule.
   @inline(__always)
   private static func unscheduled<Result>(_ body: () -> Result) -> Result {
     #if DEBUG

@@ -1,5 +1,5 @@
-// Waiting for writes to a file, without polling. What differs between Linux and macOS lies here and
-// in System.swift.
+// Waits for writes to a file, without polling. The differences between Linux and macOS are here and in
+// System.swift.
 
 import Synchronization
 
@@ -11,8 +11,8 @@ import Synchronization
 
 /// Waits until somebody writes to a file, in any process, or until it is told to stop.
 ///
-/// Linux says so through inotify, macOS through a kqueue. Where neither is available (a user's limit, an
-/// unusual file system), `isWatching` is false and a wait ends by its timeout only.
+/// Linux reports writes through inotify, macOS through a kqueue. Where neither is available (a user's limit,
+/// an unusual file system), `isWatching` is false and a wait ends by its timeout only.
 ///
 /// Thread rule: one thread waits, any thread stops.
 package final class FileWatch: Sendable {
@@ -47,8 +47,8 @@ package final class FileWatch: Sendable {
   /// Ends this and every later wait.
   package func stop() {
     isStopped.store(true, ordering: .sequentiallyConsistent)
-    // The pipe has room: nobody reads the one byte that it may hold already. If the write fails, the wait
-    // lasts until its timeout.
+    // The pipe has room beside the byte of an earlier `stop`, which nobody reads. If the write fails, the
+    // wait lasts until its timeout.
     let byte: [UInt8] = [1]
     byte.withUnsafeBytes { try? System.write(wake.writing, $0, path: "") }
   }
@@ -101,7 +101,7 @@ package final class FileWatch: Sendable {
     private static func watch(_ descriptor: Int32, path: String) -> Int32? {
       let events = System.call(.watch) { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) }
       guard events >= 0 else { return nil }
-      // The descriptor leads to this very file, whatever the path names by now.
+      // True when the path still names the file that the descriptor has open.
       func watches(_ path: String) -> Bool {
         System.call(.watch) { inotify_add_watch(events, path, UInt32(IN_MODIFY)) } >= 0
       }

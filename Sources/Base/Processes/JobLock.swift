@@ -38,7 +38,7 @@ package final class JobLock: Sendable {
       do {
         let isTaken = try System.lock(
           descriptor, .exclusive, at: Self.byte, length: 1, wait: false, path: path)
-        // A compaction puts another file in this place.
+        // A compaction may have put another file in the place of this one.
         if isTaken, try Self.isNamed(path, descriptor) {
           self.descriptor = descriptor
           return

@@ -1,8 +1,9 @@
-/// One wait, in pauses: the system has no timeout for a wait for a file lock. It begins with the first pause.
+/// One wait for a lock, in pauses: the system has no timeout for a wait for a file lock. The time counts from
+/// the first pause.
 package struct Patience {
   /// Why a wait ended.
   package enum Refusal: Error, Sendable, Equatable {
-    /// Others still hold it.
+    /// Others still hold the lock.
     case busy
     /// `shouldStop` returned true.
     case cancelled
@@ -10,13 +11,13 @@ package struct Patience {
 
   /// How long the wait may take, in seconds.
   package let limit: Double
-  /// Nil once it was called.
+  /// Nil after it was called.
   package private(set) var notice: (@Sendable (String) -> Void)?
   package let shouldStop: (@Sendable () -> Bool)?
   private var began: UInt64?
   private var microseconds = Self.firstPause
 
-  /// Others mostly hold it for less than a commit takes; if not, perhaps for minutes.
+  /// Others mostly hold a lock for less than a commit takes, and otherwise perhaps for minutes.
   private static let firstPause: UInt32 = 50
   private static let longestPause: UInt32 = 20_000
   private static let noticeSeconds = 1.0

@@ -11,12 +11,12 @@ package struct ChildProcess: Sendable {
   package let identifier: Int32
   /// The read end of a pipe that the child writes its standard output to; the owner closes it.
   package let output: Int32
-  /// The same for its standard error, which never makes the child wait; nil where it shares that of this
-  /// process.
+  /// The read end of a pipe for its standard error; a full pipe never makes the child wait. Nil where the
+  /// child shares the standard error of this process.
   package let error: Int32?
 }
 
-/// How a child ended, and what it took.
+/// How a child ended, and how much processor time it used.
 package struct ChildEnding: Sendable {
   /// The exit status; nil when a signal ended the child.
   package let status: Int32?
@@ -42,7 +42,8 @@ extension System {
   package static func start(
     _ program: String, _ arguments: [String], input: Int32? = nil, capturesError: Bool = false
   ) throws(SystemError) -> ChildProcess {
-    // The ends are never 0, 1 or 2, see `openStandardDescriptors`: a child's are made by copying.
+    // Neither end is 0, 1 or 2 (see `openStandardDescriptors`), so copying an end to the child's 0, 1 or 2
+    // overwrites no other end.
     let (outputRead, outputWrite) = try pipe(for: program)
     defer { close(outputWrite) }
     var error: (reading: Int32, writing: Int32)?
@@ -56,7 +57,7 @@ extension System {
     }
     defer { if let error { close(error.writing) } }
     if let error {
-      // Its messages are read only when it has ended: what the pipe cannot hold is dropped.
+      // The child's messages are read only after its end; the pipe drops what it cannot hold.
       _ = fcntl(error.writing, F_SETFL, fcntl(error.writing, F_GETFL) | O_NONBLOCK)
     }
     var process: pid_t = 0
@@ -91,7 +92,7 @@ extension System {
     if let error = standard.error { posix_spawn_file_actions_adddup2(&actions, error, 2) }
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // The child would inherit that a signal is ignored here.
+    // The child would inherit that this process ignores a signal.
     var defaults = sigset_t()
     sigemptyset(&defaults)
     for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { sigaddset(&defaults, number) }
@@ -128,7 +129,7 @@ extension System {
     Double(time.tv_sec) + Double(time.tv_usec) / 1e6
   }
 
-  /// Ends a process at once; the system sends it too when memory runs out.
+  /// The signal that ends a process at once; the system sends it too when memory runs out.
   package static let killSignal: Int32 = SIGKILL
 
   /// Ends a child at once. Call it before `waitForEnd` only: later another process may have its number.
@@ -158,12 +159,13 @@ extension System {
   /// begins.
   package static func keepEndingsOfChildren() { signal(SIGCHLD, SIG_DFL) }
 
-  /// Opens `/dev/null` for those of the three standard descriptors that are closed, each in the direction
-  /// that it is not used in: otherwise a database could be opened as standard output, and be printed into.
+  /// Opens `/dev/null` for each of the three standard descriptors that is closed. Otherwise a database could
+  /// get the number of standard output, and messages would be printed into it. Each is opened in the
+  /// direction in which nobody uses it, so that using it fails.
   package static func openStandardDescriptors() {
     for (descriptor, mode) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)]
     where fcntl(descriptor, F_GETFD) < 0 {
-      // The lowest free number is the closed one.
+      // `open` returns the lowest free number, which is the closed one.
       #if canImport(Darwin)
         _ = Darwin.open("/dev/null", mode)
       #else

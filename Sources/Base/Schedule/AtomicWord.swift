@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An atomic 64-bit word in memory that others own: in a mapping shared by processes, or allocated.
+/// An atomic 64-bit word in memory that somebody else owns: a mapping shared by processes, or an allocation.
 @usableFromInline
 package struct AtomicWord: @unchecked Sendable {
   // @unchecked: the word is only ever reached through atomic operations.

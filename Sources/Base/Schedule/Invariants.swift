@@ -1,6 +1,6 @@
 #if DEBUG
   /// An invariant that does not hold at the end of an operation. Debug builds only: the files
-  /// `+Invariants.swift` say what is checked, and when.
+  /// `+Invariants.swift` list the invariants and the moments of their checks.
   package struct BrokenInvariant: Error, Equatable {
     /// Which object, and what is wrong with it.
     package let what: String

@@ -9,15 +9,15 @@
 
   /// A step that a thread is about to take; another thread may go first.
   package struct SwitchPoint: Sendable {
-    /// What the step uses: an address, or, for system calls, a number that stands for what they read or
-    /// change.
+    /// The thing that the step uses: an address, or, for system calls, a number for the file or lock
+    /// concerned.
     package let object: UInt
     /// Whether other threads can see its effect; they cannot see a mere read.
     package let changes: Bool
     /// Whether the step takes so long, or the thread is idle for so long, that switching to others here is no
     /// interruption.
     package let isLong: Bool
-    /// Whether it is part of a larger step, which is not divided where the grain is coarse.
+    /// Whether it is part of a larger step; a coarse grain does not divide that step.
     package let isFine: Bool
 
     package static func word(_ address: UInt, changes: Bool) -> SwitchPoint {
@@ -46,8 +46,8 @@
     package static let nothing: UInt = 3
   }
 
-  /// Decides which of its threads runs. Tests have one; there is none in release builds, where the calls
-  /// below are not compiled.
+  /// Decides which of its threads runs. Tests have one; release builds have none, and do not compile the
+  /// calls below.
   ///
   /// Thread rule: the scheduled thread that a call concerns makes it.
   package protocol ThreadScheduler: AnyObject, Sendable {

@@ -10,11 +10,11 @@ package enum CallKind: String, CaseIterable, Sendable {
   case folder, path, space, pipe, poll, watch, start, wait, thread
 }
 
-/// What happens to a call that a test interferes with.
+/// The fault that a test gives a call.
 enum CallFault: Sendable {
-  /// It is not made, and fails with this error number.
+  /// The call is not made, and fails with this error number.
   case code(Int32)
-  /// It moves half of the bytes that were asked for.
+  /// The call moves half of the bytes that were asked for.
   case short
 }
 

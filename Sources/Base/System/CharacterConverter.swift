@@ -25,7 +25,7 @@ package final class CharacterConverter {
   /// - Parameter name: a name that `iconv -l` lists, in any case. Returns nil where the system does not
   ///   know it.
   package init?(_ name: String) {
-    // A slash begins instructions for writing, and the empty name means the locale's encoding: both are
+    // A slash begins options of the conversion, and the empty name means the locale's encoding: both are
     // refused.
     guard !name.isEmpty, name.utf8.count < 64, name.utf8.allSatisfy({ Self.isOfName($0) }),
       let handle = iconv_open("UTF-8", name), Int(bitPattern: handle) != -1

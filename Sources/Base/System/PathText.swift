@@ -61,7 +61,7 @@ package enum PathText {
 
   /// Whether some characters stand for bytes that are not text.
   package static func hasBytes(_ text: String) -> Bool {
-    // The UTF-8 of all of them begins with this byte.
+    // The UTF-8 of each such character begins with this byte.
     text.utf8.contains(0xF4) && text.unicodeScalars.contains { stands.contains($0.value) }
   }
 

@@ -7,10 +7,9 @@
 /// Opening, renaming and creating files beyond a plain `open`: links not followed, names not replaced, access
 /// copied.
 extension System {
-  /// Opens an existing regular file. It does not follow a symbolic link, refuses anything else, and does not
-  /// wait for a pipe.
+  /// Opens an existing regular file. Does not follow a symbolic link, and does not wait for a pipe.
   ///
-  /// - Throws: `SystemError`, whose `isNoRegularFile` is true for anything else.
+  /// - Throws: `SystemError`, whose `isNoRegularFile` is true for a link, a folder, a pipe or a device.
   package static func openRegular(_ path: String, writable: Bool) throws(SystemError) -> Int32 {
     try checkPath(path)
     let flags = (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -32,7 +31,7 @@ extension System {
     }
   }
 
-  /// The status of what a path itself names, which may be a symbolic link; nil: nothing.
+  /// The status of the path itself, which may be a symbolic link; nil when nothing has that name.
   package static func linkStatus(path: String) throws(SystemError) -> FileStatus? {
     var raw = stat()
     if call(.stat, { lstat(native(path), &raw) }) == 0 { return FileStatus(raw) }
@@ -53,7 +52,7 @@ extension System {
       #endif
     }
     if outcome == 0 { return }
-    // A file system that cannot do it in one step can make a hard link.
+    // A file system without this call can make a hard link instead.
     if errno == EINVAL || errno == ENOTSUP || errno == ENOSYS {
       if call(.link, { link(native(from), native(to)) }) == 0 {
         try remove(from)
@@ -71,7 +70,7 @@ extension System {
   ) {
     var ends: [Int32] = [-1, -1]
     #if canImport(Darwin)
-      // Darwin cannot create and mark it in one step: a program that another thread starts in between
+      // Darwin cannot create and mark a pipe in one step: a program that another thread starts in between
       // inherits the ends.
       let failed = call(.pipe) { Darwin.pipe(&ends) } != 0
       let code = errno
@@ -91,7 +90,7 @@ extension System {
     return copy
   }
 
-  /// Asks a file system that copies on write to write this empty file in place; a mere hint.
+  /// A hint to a file system that copies on write: write this empty file in place.
   package static func writeInPlace(_ descriptor: Int32) {
     #if !canImport(Darwin)
       // From Linux's fs.h: FS_IOC_GETFLAGS, FS_IOC_SETFLAGS, FS_NOCOW_FL.
@@ -127,12 +126,12 @@ extension System {
       try check(
         fcopyfile(source, target, nil, copyfile_flags_t(COPYFILE_ACL)) != 0, "keep access list")
     #else
-      // With an access list, the group permissions hold the list's mask; without the list they would become
-      // the group's own.
+      // In a file with an access list the group permissions are the list's mask; without the list they would
+      // become the group's own.
       if let list = try accessList(source, path: path) {
         try check(!setAccessList(list, of: target), "keep access list")
       } else {
-        // The folder gives this list to everything created in it.
+        // The target has got its list from its folder, which gives one to every new file.
         let failed = call(.access) { linuxFremovexattr(target, accessListName) } != 0
         try check(failed && errno != ENODATA && errno != ENOTSUP, "keep access list")
       }
@@ -188,8 +187,8 @@ extension System {
     }
   }
 
-  /// Like `copyAccess`, as far as the user may: rights that cannot go to the other file's owner or group go
-  /// to nobody else.
+  /// Like `copyAccess`, as far as the user may: rights of an owner or group that the target cannot get go to
+  /// nobody else.
   package static func copyAccessAsAllowed(from source: Int32, to target: Int32, path: String)
     throws(SystemError)
   {

@@ -51,14 +51,14 @@ extension System {
     }
   }
 
-  /// The text of a file that is small, such as those of /proc; at most a megabyte of it.
+  /// The text of a small file, such as those of /proc; at most a megabyte of it.
   package static func textFile(_ path: String) throws(SystemError) -> String {
     let descriptor = try open(path, .readOnly)
     defer { close(descriptor) }
     return try text(descriptor, path: path)
   }
 
-  /// What is left in an open file or pipe; at most a megabyte of it.
+  /// The rest of an open file or pipe; at most a megabyte of it.
   package static func text(_ descriptor: Int32, path: String) throws(SystemError) -> String {
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 16 << 10)

@@ -4,15 +4,14 @@
   import Glibc
 #endif
 
-/// A library of the system's that is looked for at run time, so that a program that does not use it need not
-/// have it.
+/// A system library that is looked for at run time: programs that do not use it can do without it.
 ///
-/// Thread rule: any thread. It stays loaded for as long as the process lives.
+/// Thread rule: any thread. The library stays loaded for as long as the process lives.
 package struct SystemLibrary: @unchecked Sendable {
   // @unchecked: the handle is never closed, and looking names up in it may be done by any thread.
   private let handle: UnsafeMutableRawPointer
 
-  /// Loads the first of some libraries that is there; nil where none is.
+  /// Loads the first library of the list that is installed; nil where none is.
   ///
   /// - Parameter names: file names, for the system's own places, or paths.
   package init?(anyOf names: [String]) {
@@ -25,7 +24,7 @@ package struct SystemLibrary: @unchecked Sendable {
     return nil
   }
 
-  /// The function of that name as `Function`, which has to be its type in C; nil where there is none.
+  /// The function of that name; nil where there is none. `Function` must be its type in C.
   package func function<Function>(_ name: String, as: Function.Type) -> Function? {
     guard let address = dlsym(handle, name),
       MemoryLayout<Function>.size == MemoryLayout<UnsafeMutableRawPointer>.size
@@ -42,7 +41,8 @@ extension System {
     _ = call(.poll) { poll(&request, 1, milliseconds) }
   }
 
-  /// The same until it can be written to and nothing else.
+  /// Waits until a socket can be written to, for at most about `milliseconds`; a socket with input does not
+  /// end the wait.
   package static func waitForRoom(_ descriptor: Int32, milliseconds: Int32) {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     _ = call(.poll) { poll(&request, 1, milliseconds) }

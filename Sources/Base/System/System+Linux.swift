@@ -1,5 +1,5 @@
 #if !canImport(Darwin)
-  // Linux calls that Swift's overlay of glibc leaves out: their C declarations.
+  // C declarations of Linux calls that Swift's overlay of glibc leaves out.
 
   @_silgen_name("pipe2")
   func linuxPipe2(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32

@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// What this machine is, for reports of measurements.
+/// Facts about this machine, for reports of measurements.
 extension System {
   /// Bytes of memory in the machine; nil when the system does not say.
   package static var memorySize: Int? {

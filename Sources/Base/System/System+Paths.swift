@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// Paths, links, and what a file is called.
+/// Paths, links, names of files.
 extension System {
   /// The path that an open file has now, as far as the system knows it.
   package static func path(of descriptor: Int32) -> String? {
@@ -51,7 +51,7 @@ extension System {
     return path
   }
 
-  /// What a symbolic link contains; nil for anything else.
+  /// The target of a symbolic link; nil for anything else.
   package static func target(ofLink path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = call(.path) { readlink(native(path), &buffer, buffer.count) }
@@ -65,7 +65,7 @@ extension System {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// What a path has behind its last slash; a slash at its end does not count.
+  /// The part of a path behind its last slash; a slash at the end does not count.
   package static func name(of path: String) -> String {
     path.parts(at: "/").last { !$0.isEmpty } ?? path
   }

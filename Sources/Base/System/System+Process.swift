@@ -11,7 +11,7 @@ extension System {
     (0..<Int(CommandLine.argc)).map { CommandLine.unsafeArgv[$0].map { PathText.text($0) } ?? "" }
   }
 
-  /// What `handle` runs: a plain function, because only async-signal-safe code may run there.
+  /// The type of handlers for `handle`: a plain function, because only async-signal-safe code may run there.
   package typealias SignalHandler = @convention(c) (Int32) -> Void
 
   /// The interrupt key of a terminal.
@@ -83,7 +83,7 @@ extension System {
     if let path = UnsafePointer<CChar>(bitPattern: address) { unlink(path) }
   }
 
-  /// Columns of the terminal behind a descriptor; nil when it is no terminal or does not say.
+  /// The width of the terminal behind a descriptor, in columns; nil when it is no terminal or does not say.
   package static func terminalColumns(_ descriptor: Int32) -> Int? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }

@@ -1,5 +1,5 @@
-// Operating-system calls, wrapped once. Every call that can fail throws a `SystemError` that names
-// the operation and the path. What differs between Linux and macOS lives in the `System` files only.
+// Operating-system calls, wrapped once. Every call that can fail throws a `SystemError` that names the
+// operation and the path. The differences between Linux and macOS are in the `System` files only.
 
 #if canImport(Darwin)
   import Darwin
@@ -88,7 +88,7 @@ package enum System {
     return FileStatus(raw)
   }
 
-  /// The status of what a path leads to; nil: nothing is there.
+  /// The status of the file that a path leads to; nil when nothing is there.
   package static func statusIfPresent(path: String) throws(SystemError) -> FileStatus? {
     do {
       return try status(path: path)
@@ -156,7 +156,7 @@ package enum System {
     }
   }
 
-  /// Tells the system that the file will be read once, from start to end; a mere hint.
+  /// A hint to the system: the file will be read once, from start to end.
   package static func adviseSequential(_ descriptor: Int32) {
     #if canImport(Darwin)
       _ = fcntl(descriptor, F_RDAHEAD, 1)
@@ -282,7 +282,7 @@ package enum System {
   package static func forgetMapped(_ bytes: UnsafeRawBufferPointer) {
     guard let base = bytes.baseAddress else { return }
     let pageSize = max(1, Int(sysconf(Int32(_SC_PAGESIZE))))
-    // Whole pages around the bytes: when others read their neighbours, the pages come back.
+    // Whole pages around the bytes: pages that others still need are read again.
     let start = UInt(bitPattern: base) / UInt(pageSize) * UInt(pageSize)
     let length = Int(UInt(bitPattern: base) - start) + bytes.count
     if let address = UnsafeMutableRawPointer(bitPattern: start) {
@@ -336,8 +336,8 @@ package enum System {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// A random length for a pause, so that those who failed together do not come back together. In a test's
-  /// schedule it is the longest: a schedule that is run again is the same.
+  /// A random length for a pause, so that threads that failed together do not try again together. In a test's
+  /// schedule it is always the longest, so that a schedule can be repeated.
   package static func jitter(_ range: ClosedRange<Int>) -> Int {
     #if DEBUG
       if Scheduling.scheduler != nil { return range.upperBound }

@@ -51,13 +51,13 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
   /// True when the file or its folder may not be written by this user, or not at all.
   public var isReadOnly: Bool { code == EACCES || code == EPERM || code == EROFS }
-  /// True when a file was to be opened for writing and a symbolic link is there, or links form a circle.
+  /// True when the file to be opened for writing is a symbolic link, or links form a circle.
   package var isLink: Bool { code == ELOOP }
-  /// The error of opening a folder as if it were a file.
+  /// The error for opening a folder as if it were a file.
   package static func isADirectory(_ path: String) -> SystemError {
     SystemError(operation: "open", path: path, code: EISDIR)
   }
-  /// The error of having no memory or address space for an operation.
+  /// The error for an operation without memory or address space.
   package static func noMemory(_ operation: String, _ path: String) -> SystemError {
     SystemError(operation: operation, path: path, code: ENOMEM)
   }
@@ -67,15 +67,15 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package var isExisting: Bool { code == EEXIST }
   /// True when the reader of a pipe has gone away.
   public var isClosedPipe: Bool { code == EPIPE }
-  /// The error of opening something that is not a regular file as if it were one.
+  /// The error for opening something that is not a regular file as if it were one.
   static func isNoRegularFile(_ path: String) -> SystemError {
     SystemError(operation: "open", path: path, code: ESPIPE)
   }
-  /// The error of creating what is there already.
+  /// The error for creating a file that exists.
   package static func isExisting(_ path: String) -> SystemError {
     SystemError(operation: "open", path: path, code: EEXIST)
   }
-  /// True when it is a symbolic link, a folder, a pipe or a device.
+  /// True when a regular file was expected and there is a symbolic link, a folder, a pipe or a device.
   package var isNoRegularFile: Bool {
     [ESPIPE, ELOOP, ENXIO, EISDIR, EMLINK].contains(code)
   }

@@ -1,7 +1,7 @@
-/// A few objects that threads take out, use alone and put back, so that the next use knows what an earlier
-/// one found.
+/// A few objects that threads take out, use alone and put back, so that a later use finds the results of
+/// earlier ones.
 ///
-/// Thread rule: any thread; nobody waits. Either one thread has an object, or the pool.
+/// Thread rule: any thread; nobody waits. An object belongs either to one thread or to the pool.
 package final class Pool: @unchecked Sendable {
   // @unchecked: only the thread that swapped an object out of its slot uses it.
   private let slots: [AtomicWord]
@@ -13,7 +13,7 @@ package final class Pool: @unchecked Sendable {
     for slot in slots { slot.deallocate() }
   }
 
-  /// Takes out an object; nil when all are in use.
+  /// Takes out an object; nil when the pool has none.
   package func take() -> AnyObject? {
     for slot in slots where slot.load() != 0 {
       let bits = slot.swap(0)

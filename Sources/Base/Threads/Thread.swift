@@ -4,10 +4,10 @@
   import Glibc
 #endif
 
-/// A thread of our own, joined explicitly, or detached.
+/// A thread that is joined explicitly, or detached.
 ///
-/// A closure written in top-level code is isolated to the main actor and would crash here: start
-/// threads from functions.
+/// A closure written in top-level code is isolated to the main actor and would crash here: start threads from
+/// functions.
 package final class Thread: @unchecked Sendable {
   // @unchecked: `handle` is written before the object is returned, and read only by `join` and `detach`.
   private var handle: pthread_t?

@@ -1,4 +1,4 @@
-/// Jobs, begun in the order in which they were added, on a few threads that start when they are needed.
+/// Jobs on a few threads that start when they are needed. They begin in the order in which they were added.
 ///
 /// Thread rule: any thread.
 package final class WorkQueue: @unchecked Sendable {
@@ -44,8 +44,8 @@ package final class WorkQueue: @unchecked Sendable {
     }
   }
 
-  /// Refuses further jobs, and waits until the added ones have ended. Called by one of them, it runs the
-  /// others itself.
+  /// Refuses further jobs, and waits until the added ones have ended. When one of the jobs calls it, it runs
+  /// the other jobs itself.
   package func finish() {
     lock.lock()
     isFinished = true
@@ -67,22 +67,22 @@ package final class WorkQueue: @unchecked Sendable {
     }
   }
 
-  /// Call with the lock held, which is released while the job runs: runs the next job; false when there is
-  /// none.
+  /// Runs the next job; false when there is none. Call with the lock held, which is released while the job
+  /// runs.
   private func runNext() -> Bool {
     var job = next()
     if job == nil { return false }
     lock.unlock()
     job?()
-    // Released without the lock: the last object that the job held may call this queue as it ends, as a
-    // database does.
+    // Released without the lock: the last object that the job held may call this queue from its `deinit`, as
+    // a database does.
     job = nil
     lock.lock()
     runningCount -= 1
     return true
   }
 
-  /// Call with the lock held: takes the next job and counts it as running. Nothing else refers to it.
+  /// Takes the next job and counts it as running. Call with the lock held. Nothing else refers to the job.
   private func next() -> Job? {
     guard first < jobs.count else { return nil }
     defer {

@@ -81,7 +81,7 @@ struct ArgumentParser {
     return text
   }
 
-  /// Only paths may be bytes that are no text.
+  /// Refuses bytes that are not text, except in paths.
   private func checkText(_ text: String, _ name: String) throws(CommandError) {
     if PathText.hasBytes(text) { throw .usage("\(name): \"\(text)\" is not UTF-8") }
   }

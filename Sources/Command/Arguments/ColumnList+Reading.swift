@@ -1,8 +1,8 @@
 import Base
 import Importer
 
-/// Lists as a person writes them. Signs are looked for among scalars: a combining mark behind a comma belongs
-/// to the name that follows.
+/// Reads lists as a person writes them, scalar by scalar: a combining mark behind a comma belongs to the next
+/// name.
 extension ColumnList {
   /// Names separated by commas; nil when one is empty or a quote is left open.
   @Sendable static func names(_ text: String) -> [String]? {
@@ -20,7 +20,7 @@ extension ColumnList {
     }
   }
 
-  /// Names as `names` reads them; one by itself stays as it is.
+  /// The text that `names` reads as these names; a single name stays as it is.
   static func shown(_ names: [String]) -> String {
     if names.count == 1 { return names[0] }
     return names.map { name in
@@ -33,7 +33,7 @@ extension ColumnList {
     }.joined(separator: ",")
   }
 
-  /// What commas separate. An entry in double quotes may hold commas, and two quotes for one.
+  /// The entries between commas. An entry in double quotes may hold commas, and two quotes for one.
   static func entries(_ text: String) -> [String]? {
     var entries: [String] = []
     var rest = text.unicodeScalars[...]
@@ -41,7 +41,7 @@ extension ColumnList {
       var entry = ""
       if rest.first == "\"" {
         guard let content = quoted(&rest) else { return nil }
-        // `"Last, first":text`: the quotes were around the name only, which is as it stands.
+        // `"Last, first":text`: the quotes enclose the name only, in which nothing is escaped.
         entry = rest.first == ":" ? escaped(content) : content
       }
       entry += unquoted(&rest)
@@ -51,7 +51,7 @@ extension ColumnList {
     }
   }
 
-  /// What colons separate; `\:` is a colon, `\\` a backslash. Nil when a part is empty.
+  /// The parts between colons; `\:` is a colon, `\\` a backslash. Nil when a part is empty.
   static func parts(_ entry: String) -> [String]? {
     var parts: [String] = []
     var rest = entry[...]
@@ -64,8 +64,8 @@ extension ColumnList {
     return nil
   }
 
-  /// What stands before the first of some signs, and the rest; nil when it ends with a backslash. A backslash
-  /// makes a sign mean itself.
+  /// The text before the first of the given signs, and the rest; nil when it ends with a backslash. A
+  /// backslash makes a sign part of the text.
   static func name(_ text: String, until ends: [Unicode.Scalar]) -> (String, Substring)? {
     var name = String.UnicodeScalarView()
     var rest = text.unicodeScalars[...]
@@ -76,14 +76,14 @@ extension ColumnList {
         continue
       }
       guard let next = rest.popFirst() else { return nil }
-      // Before anything else a backslash is one.
+      // A backslash before any other character stands for itself.
       if next != ":", next != "\\", next != "%" { name.append("\\") }
       name.append(next)
     }
     return (String(name), Substring(rest))
   }
 
-  /// What stands in the quotes that the text begins with; nil when they are left open.
+  /// The content of the quotes that the text begins with; nil when they are left open.
   private static func quoted(_ rest: inout Substring.UnicodeScalarView) -> String? {
     rest.removeFirst()
     var content = String.UnicodeScalarView()

@@ -1,15 +1,15 @@
-/// A command: all that its help prints and its parser checks, and what it runs.
+/// A command: everything that its help prints and its parser checks, and the function that it runs.
 struct CommandDefinition: Sendable {
   /// An argument without a name, such as the files to import.
   struct Positional: Sendable {
     let name: String
     let help: String
     var isRequired = true
-    /// The option with which it may be left out all the same.
+    /// The option that makes this argument optional.
     var isReplacedBy: String?
     /// True when the last argument may come more than once.
     var isRepeatable = false
-    /// What a shell can offer for it.
+    /// The words that a shell can offer for it.
     var completion = Completion.none
 
     /// As the usage line writes it.
@@ -27,7 +27,7 @@ struct CommandDefinition: Sendable {
   let name: String
   /// One line, without a full stop.
   let summary: String
-  /// What follows `sheaf NAME` in the usage line.
+  /// The part of the usage line after `sheaf NAME`.
   let usage: String
   var positionals: [Positional] = []
   var options: [any OptionEntry] = []

@@ -5,7 +5,7 @@ enum ReportFormat: String, Sendable, CaseIterable {
   case text, json
 }
 
-/// How a command that scheduled jobs run reports on standard output.
+/// How commands for scheduled jobs report on standard output.
 enum JobReport: String, Sendable, CaseIterable {
   case text, line, json
 }
@@ -33,7 +33,7 @@ enum CommonOptions {
   static let database = CommandDefinition.Positional(
     name: "FILE", help: "The database file", completion: .files)
 
-  /// The version that was asked for, or the newest.
+  /// The version that the arguments name, or the newest.
   static func snapshot(_ arguments: ParsedArguments, _ database: Database) throws -> Snapshot {
     guard let name = try arguments.value(at) else { return try database.snapshot() }
     return try database.snapshot(at: VersionName(name))
@@ -56,6 +56,11 @@ enum CommonOptions {
       + "reads it, also when the command fails: when it ran, when it last succeeded, its exit status and "
       + "counts; "
       + "it is renamed into place")
+
+  /// What all commands have that change a database.
+  static let change: [any OptionEntry] = [wait, report, reportFile]
+  /// What all commands have that scheduled jobs run.
+  static let job: [any OptionEntry] = [wait, jobReport, reportFile, metricsFile, quiet]
 
   /// The table that was asked for, or the only one.
   static func tableName(_ arguments: ParsedArguments, _ snapshot: Snapshot) throws -> String {

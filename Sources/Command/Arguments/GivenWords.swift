@@ -2,7 +2,7 @@ import Base
 import Engine
 internal import ProgramArguments
 
-/// What the program was started with.
+/// The words that the program was started with.
 enum GivenWords {
   /// The words behind the program's name; see `PathText`.
   static let all: [String] = {

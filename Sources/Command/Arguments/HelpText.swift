@@ -8,7 +8,7 @@ struct HelpText {
   /// Descriptions start here; an option whose own text is longer gets a line for itself.
   private static let column = 28
 
-  /// What `sheaf --help` prints.
+  /// The output of `sheaf --help`.
   var overview: String {
     var text = "Imports CSV in bulk into an embedded, versioned object database, and keeps the\n"
     text += "file small.\n\n"
@@ -25,7 +25,7 @@ struct HelpText {
     return text
   }
 
-  /// What `sheaf help COMMAND` prints.
+  /// The output of `sheaf help COMMAND`.
   func page(of command: CommandDefinition) -> String {
     var text = Self.wrapped(command.summary + ".", indent: 0)
     text += "\n" + heading("Usage") + "  sheaf \(command.name) \(command.usage)\n"

@@ -1,15 +1,16 @@
-/// One option of a command as the parser and the help see it: everything both need is here, so the
-/// two cannot disagree.
+/// One option of a command, with everything that the parser and the help need, so that the two cannot
+/// disagree.
 protocol OptionEntry: Sendable {
   /// The name, without the dashes.
   var name: String { get }
-  /// What stands for the value in the help; nil for a flag, which takes none.
+  /// The word that stands for the value in the help; nil for a flag, which takes none.
   var placeholder: String? { get }
-  /// The value when the option is given without one: then it only takes one behind a `=`. Nil: it needs one.
+  /// The value of the option when it stands alone; another value must then follow a `=`. Nil: a value is
+  /// required.
   var impliedValue: String? { get }
-  /// What a value may be, in words that fit after "expected".
+  /// The allowed values, in words that fit after "expected".
   var allowed: String { get }
-  /// What a shell can offer for the value.
+  /// The words that a shell can offer for the value.
   var completion: Completion { get }
   var isRepeatable: Bool { get }
   var isRequired: Bool { get }
@@ -20,12 +21,12 @@ protocol OptionEntry: Sendable {
   var group: String { get }
   /// True when the text is a value of this option.
   func accepts(_ text: String) -> Bool
-  /// What to say of a text that is none, where there is more to say than what is allowed.
+  /// A message about a refused text, where there is more to say than which values are allowed.
   func refusal(_ text: String) -> String?
 }
 
 extension OptionEntry {
-  /// What stands behind the name in the help: nothing, ` VALUE` or `[=VALUE]`.
+  /// The part behind the name in the help: nothing, ` VALUE` or `[=VALUE]`.
   var valueText: String {
     guard let placeholder else { return "" }
     return impliedValue == nil ? " " + placeholder : "[=\(placeholder)]"
@@ -35,7 +36,7 @@ extension OptionEntry {
   var takesNextWord: Bool { placeholder != nil && impliedValue == nil }
 }
 
-/// The group of options that name none.
+/// The group of all options without another one.
 let generalOptions = "Options"
 
 /// An option with a value of a known type.
@@ -78,7 +79,7 @@ struct Option<Value: Sendable>: OptionEntry {
   func refusal(_ text: String) -> String? { kind.refusal?(text) }
 }
 
-/// An option that is there or not.
+/// An option without a value.
 struct Flag: OptionEntry {
   let name: String
   let help: String

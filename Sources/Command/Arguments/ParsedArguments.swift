@@ -13,7 +13,7 @@ struct ParsedArguments: Sendable {
   /// True when the option stands on the command line, whatever its default.
   func isGiven(_ option: some OptionEntry) -> Bool { given[option.name] != nil }
 
-  /// What was written for an option, to be handed on.
+  /// The option's values as they were written, to be passed on.
   func texts(_ option: any OptionEntry) -> [String] { given[option.name] ?? [] }
 
   func isSet(_ flag: Flag) -> Bool { given[flag.name] != nil }
@@ -58,7 +58,7 @@ extension CommandError {
     if let refusal = option.refusal(text) {
       return .usage("--\(option.name): \(refusal)")
     }
-    // Of the right form, were its number smaller.
+    // The form is right; the number is too large.
     let digits = text.prefix { $0 >= "0" && $0 <= "9" }
     let isTooLarge = digits.count > 6 && option.accepts("1" + text.dropFirst(digits.count))
     return .usage(

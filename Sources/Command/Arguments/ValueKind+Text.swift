@@ -81,8 +81,8 @@ extension ValueKind where Value == UInt8? {
   return plain.utf8.first
 }
 
-/// The text with `\t` and `\xHH` (00 to 7F) in it replaced, when it is one to four bytes without a
-/// line end.
+/// The text with its `\t` and `\xHH` (00 to 7F) replaced, if it then has one to four bytes without a line
+/// end.
 @Sendable private func shortText(_ text: String) -> String? {
   var bytes: [UInt8] = []
   var rest = Array(text.utf8)[...]

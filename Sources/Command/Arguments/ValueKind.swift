@@ -1,4 +1,4 @@
-/// What a shell can offer for a value, and what a mistyped one is compared with.
+/// The words that a shell can offer for a value, and that a mistyped one is compared with.
 enum Completion: Sendable, Equatable {
   case none
   case files
@@ -13,15 +13,15 @@ enum Completion: Sendable, Equatable {
   }
 }
 
-/// How the text of an option becomes a value.
+/// Converts the text of an option to a value.
 struct ValueKind<Value: Sendable>: Sendable {
-  /// What stands for the value in the help, such as `FILE`.
+  /// The word that stands for the value in the help, such as `FILE`.
   let placeholder: String
-  /// What is allowed, in words that fit after "expected".
+  /// The allowed values, in words that fit after "expected".
   let allowed: String
-  /// What a shell can offer for it.
+  /// The words that a shell can offer for it.
   var completion = Completion.none
-  /// What to say of a text that is not allowed, where that is more than what is; nil: only that.
+  /// A message about a refused text, where there is more to say than `allowed` says; nil: there never is.
   var refusal: (@Sendable (String) -> String?)? = nil
   /// The value, or nil when the text is not one.
   let parse: @Sendable (String) -> Value?
@@ -54,7 +54,7 @@ extension ValueKind where Value == Int {
     }
   }
 
-  /// From 1 to a number beyond which only a slip of the finger goes.
+  /// From 1 to a number that only a slip of the finger exceeds.
   static func positiveCount(upTo most: Int) -> ValueKind {
     ValueKind(placeholder: "N", allowed: "a whole number from 1 to \(most)") { text in
       wholeNumber(text).flatMap { (1...most).contains($0) ? $0 : nil }
@@ -106,7 +106,7 @@ private let sizeUnits: [String: Int] = [
   var (bytes, overflow) = whole.multipliedReportingOverflow(by: unit)
   if overflow { return nil }
   if parts.count == 2 {
-    // At most three digits: the fraction stays exact, and a fraction of a byte makes no sense.
+    // At most three digits: then the fraction is exact; a fraction of a byte would make no sense.
     guard unit > 1, parts[1].count <= 3, let digits = wholeNumber(String(parts[1])) else {
       return nil
     }
@@ -139,7 +139,7 @@ extension ValueKind where Value == CountOrAll {
   }
 }
 
-/// How much of something is tolerated.
+/// How many failures are tolerated: a count or a share.
 enum Tolerance: Sendable, Equatable {
   case count(Int)
   case percent(Percent)

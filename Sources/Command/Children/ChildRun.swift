@@ -3,7 +3,7 @@ import Engine
 
 /// Runs this program again as a child, which ends with this process.
 enum ChildRun {
-  /// A signal asked for the end; the child has been ended.
+  /// A signal has asked this command to end; the child has been ended.
   struct Interrupted: Error {}
 
   struct Result {
@@ -23,7 +23,7 @@ enum ChildRun {
     fileprivate let began: UInt64
   }
 
-  /// More than a child ever prints.
+  /// More bytes than a child ever prints.
   private static let outputLimit = 64 << 10
 
   /// Starts a child.
@@ -68,7 +68,7 @@ enum ChildRun {
     var errorText = ""
     if let error = child.error {
       var bytes: [UInt8] = []
-      // The child may have left none of its own behind that holds the pipe open.
+      // A process that the child has started may still hold the pipe open.
       while bytes.count < outputLimit, try read(error, &bytes) {}
       errorText = String(decoding: bytes, as: UTF8.self)
     }

@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf alter`: columns of a table get other types, names, defaults, indexes, or go.
+/// `sheaf alter`: changes the types, names, defaults and indexes of columns, or drops columns.
 enum AlterCommand {
   static let rename = Option<[RenamedColumn]>(
     "rename", .renames, repeatable: true,
@@ -62,17 +62,15 @@ enum AlterCommand {
     ],
     run: run)
 
-  /// So many values that do not fit are listed.
+  /// At most this number of values that do not fit are listed.
   private static let mostMisfits = 1000
 
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    let path = arguments.positionals[0]
-    return try RunLog.keep(
-      arguments, output, command: "alter", files: [path],
-      subject: [.init(key: "database", value: .string(path))]
-    ) { try run(path, arguments, output, $0) }
+    try RunLog.keep(arguments, output, command: "alter", database: arguments.positionals[0]) {
+      try run(arguments.positionals[0], arguments, output, $0)
+    }
   }
 
   private static func run(

@@ -2,7 +2,7 @@ import Engine
 import Importer
 
 extension AlterCommand {
-  /// What is to be changed, as it was asked for.
+  /// The changes that the arguments ask for.
   struct Wish {
     let renames: [RenamedColumn]
     let types: [(column: String, type: ColumnType)]
@@ -12,9 +12,9 @@ extension AlterCommand {
     let dropsKey: Bool
     let indexes: [String]
     let droppedIndexes: [String]
-    /// How values are spelled.
+    /// The notations that values are read by.
     let options: ImportOptions
-    /// The same for those who list versions.
+    /// The changes in words, for the list of versions.
     let words: String
 
     init(_ arguments: ParsedArguments) throws {
@@ -66,7 +66,7 @@ extension AlterCommand {
 
 /// Changes the columns of a table inside a transaction.
 struct AlterRun {
-  /// A value that is none of the type its column was to have.
+  /// A value that is not of the new type of its column.
   struct Misfit {
     let column: String
     let type: String
@@ -78,7 +78,7 @@ struct AlterRun {
 
   struct Outcome {
     let table: String
-    /// What was done, for people.
+    /// The changes made, in words for people.
     let changes: [String]
     let misfitCount: Int
     let misfits: [Misfit]
@@ -93,8 +93,8 @@ struct AlterRun {
     self.mostMisfits = mostMisfits
   }
 
-  /// Does all of it. Where values do not fit, all of them are looked for, and the transaction has to be
-  /// rolled back.
+  /// Makes all changes. If values do not fit, finds all of them; the caller must then roll back the
+  /// transaction.
   func run(_ table: WritableTable, version: UInt64) throws -> Outcome {
     var changes: [String] = []
     try refuseDeclared(table)
@@ -132,7 +132,7 @@ struct AlterRun {
       column: column, type: type.name, key: key, row: misfit.row, value: misfit.value)
   }
 
-  /// What does not depend on values.
+  /// Makes the changes that do not depend on values.
   private func change(_ table: WritableTable, _ changes: inout [String]) throws {
     for given in wish.defaults {
       let (name, text) = (given.column, given.text)
@@ -194,7 +194,7 @@ struct AlterRun {
     return value
   }
 
-  /// A program that has declared a column would not open the file with another.
+  /// Refuses to change a column that a program has declared: the program would not open the file any more.
   private func refuseDeclared(_ table: WritableTable) throws {
     let declared = DeclaredTable.columns(table)
     if declared.isEmpty { return }

@@ -18,10 +18,7 @@ enum BackupCommand {
     summary: "Bring a copy of a database file up to date, at the cost of what has changed",
     usage: "FILE --to COPY [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [
-      destination, force, CommonOptions.wait, CommonOptions.jobReport, CommonOptions.reportFile,
-      CommonOptions.metricsFile, CommonOptions.quiet,
-    ],
+    options: [destination, force] + CommonOptions.job,
     examples: [
       .init(
         command: "sheaf backup apps.sheaf --to /mnt/backup/apps.sheaf",
@@ -44,7 +41,7 @@ enum BackupCommand {
     return try BackupReport.run(
       "backup", arguments, output, from: path, to: try arguments.value(destination)
     ) { copy, waiting, shouldStop in
-      // One backup at a time: the second finds what the first has brought.
+      // One backup at a time: a second one finds the first one's version in the copy.
       var patience = Patience(waiting)
       let job =
         try System.statusIfPresent(path: copy) == nil
@@ -60,7 +57,7 @@ enum BackupCommand {
   }
 }
 
-/// `sheaf restore`: a copy in the place of a database.
+/// `sheaf restore`: puts a copy in the place of a database.
 enum RestoreCommand {
   static let destination = Option<String>(
     "to", .path, defaultNote: "required",
@@ -76,10 +73,7 @@ enum RestoreCommand {
     summary: "Put a backup in the place of a database file",
     usage: "COPY --to FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [
-      destination, force, CommonOptions.wait, CommonOptions.jobReport, CommonOptions.reportFile,
-      CommonOptions.metricsFile, CommonOptions.quiet,
-    ],
+    options: [destination, force] + CommonOptions.job,
     examples: [
       .init(
         command: "sheaf restore /mnt/backup/apps.sheaf --to apps.sheaf",
@@ -104,7 +98,7 @@ enum RestoreCommand {
   }
 }
 
-/// What both commands share.
+/// Reports that both commands share.
 private enum BackupReport {
   static func run(
     _ command: String, _ arguments: ParsedArguments, _ output: BufferedOutput, from path: String,
@@ -113,8 +107,7 @@ private enum BackupReport {
   ) throws -> ExitStatus {
     guard let destination else { throw CommandError.usage("--to is missing: where to?") }
     return try RunLog.keep(
-      arguments, output, command: command, files: [path, destination],
-      subject: [.init(key: "database", value: .string(path))]
+      arguments, output, command: command, database: path, others: [destination]
     ) { log in
       let began = System.monotonicNanoseconds
       if System.areTheSame(destination, path) {

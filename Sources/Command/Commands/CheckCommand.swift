@@ -50,12 +50,12 @@ enum CheckCommand {
           return (found, found.problems + ImportNotes.problems(snapshot, deep: isDeep))
         }
         let found = try database.check(deep: isDeep)
-        // What imports have noted is theirs, and nothing that the engine knows of. It is looked at in place.
+        // The notes of imports belong to `Importer`; the engine does not know what is in them.
         if found.unreadable > 0 { return (found, found.problems) }
         return (found, found.problems + ImportNotes.problems(try database.snapshot(), deep: isDeep))
       }
     } catch let error as EngineError {
-      // A file that cannot even be opened because of what is in it is a finding, not a failure.
+      // A file whose content prevents opening it is a finding, not a failure.
       let failure = CommandError(unexpected: error)
       guard failure.status == .dataRefused else { throw failure }
       problems = [failure.message]
@@ -71,7 +71,7 @@ enum CheckCommand {
           + "\(deepText(report))\n")
     } else {
       for problem in problems {
-        // A file that cannot be opened is named by the error itself.
+        // The error of a file that cannot be opened names it already.
         let line = problem.contains(path) ? problem : "\(path): \(problem)"
         try output.write(StandardError.escaped(line) + "\n")
       }
@@ -82,7 +82,7 @@ enum CheckCommand {
           + "restore a copy, or save what can still be read with sheaf export --salvage")
     }
     if problems.isEmpty { return .done }
-    // What is there is not known: the disk comes first.
+    // Blocks that the disk does not return are not known to be damaged: the status names the disk.
     return (report?.unreadable ?? 0) > 0 ? .inputOutput : .dataRefused
   }
   private static func json(
@@ -115,7 +115,7 @@ enum CheckCommand {
     return "; also kept: version \(list)"
   }
 
-  /// What a deep check has compared besides.
+  /// The comparisons that a deep check has made.
   private static func deepText(_ report: CheckReport) -> String {
     guard report.isDeep else { return "" }
     var text = "; \(HumanFormat.count(report.values, "value", "values"))"

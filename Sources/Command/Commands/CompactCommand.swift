@@ -30,11 +30,7 @@ enum CompactCommand {
     summary: "Reclaim the free space of a database file",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [
-      ifAbove, ifUsedBelow, online, into, dropVersions, force, CommonOptions.wait,
-      CommonOptions.jobReport, CommonOptions.reportFile, CommonOptions.metricsFile,
-      CommonOptions.quiet,
-    ],
+    options: [ifAbove, ifUsedBelow, online, into, dropVersions, force] + CommonOptions.job,
     examples: [
       .init(
         command: "sheaf compact apps.sheaf",
@@ -67,12 +63,10 @@ enum CompactCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    let path = arguments.positionals[0]
-    return try RunLog.keep(
-      arguments, output, command: "compact",
-      files: [path] + [try arguments.value(into)].compactMap(\.self),
-      subject: [.init(key: "database", value: .string(path))]
-    ) { try run(path, arguments, output, $0) }
+    try RunLog.keep(
+      arguments, output, command: "compact", database: arguments.positionals[0],
+      others: [try arguments.value(into)].compactMap(\.self)
+    ) { try run(arguments.positionals[0], arguments, output, $0) }
   }
 
   private static func run(
@@ -92,7 +86,7 @@ enum CompactCommand {
     if arguments.isGiven(ifAbove) || arguments.isGiven(ifUsedBelow) {
       policy.mode = .auto
       policy.above = try arguments.value(ifAbove) ?? -1
-      // Without the second condition any use will do.
+      // Without the second condition every share of use qualifies.
       policy.usedBelow = try arguments.value(ifUsedBelow).map { $0.value / 100 } ?? .infinity
     }
     let copy = try arguments.value(into)
@@ -100,14 +94,13 @@ enum CompactCommand {
       throw CommandError.usage("--into is the database itself; choose another file")
     }
     if let copy { try CommandError.refuseCompanion(copy) }
-    // A reader may stay for days: it is waited for only when somebody asks for it.
+    // A reader may stay for days: only `--wait` makes the command wait for it.
     let waitsForReaders = arguments.isGiven(CommonOptions.wait)
     Interrupt.install()
     var result: CompactionResult
     do {
       while true {
-        // A copy is made beside whatever others do.
-        // What is done in transactions takes turns with others, as they do.
+        // A copy can be made while others work. A compaction in transactions takes turns with other writers.
         let job = copy == nil && !isOnline ? try DatabaseFile.lockJob(path, &patience) : nil
         let rest = patience.rest
         result = try withExtendedLifetime(job) {
@@ -133,7 +126,7 @@ enum CompactCommand {
     return try report(result, path, seconds, copy: copy, arguments, output, log)
   }
 
-  /// What the command says, and its status.
+  /// The text or JSON to print, and the status.
   private static func report(
     _ result: CompactionResult, _ path: String, _ seconds: Double, copy: String?,
     _ arguments: ParsedArguments, _ output: BufferedOutput, _ log: RunLog
@@ -178,7 +171,8 @@ enum CompactCommand {
     let force = arguments.isSet(Self.force)
     let keepsVersions = !arguments.isSet(dropVersions)
     let before = try System.status(path: database.path).size
-    // Who asks for it without conditions may want to be rid of a kept version that cannot be read any more.
+    // Without conditions the space is not computed: the user may want to drop a kept version that cannot be
+    // read any more.
     if policy.mode == .auto {
       let use = try database.fileUse()
       guard policy.shouldCompact(total: use.total, used: use.needed) else {
@@ -200,7 +194,7 @@ enum CompactCommand {
     if !force, try Database.isDatabase(at: copy) { throw CommandError.replacesDatabase(copy) }
     do {
       if force, try System.linkStatus(path: copy)?.isRegular == true {
-        // What the user may not write to is not to be replaced either.
+        // A file that the user may not write to is not replaced either.
         System.close(try System.openRegular(copy, writable: true))
       }
       try database.writeCopy(
@@ -238,7 +232,7 @@ enum CompactCommand {
     ]
   }
 
-  /// Empty for what is said on standard error, with the exit status.
+  /// Empty where the exit status comes with a message on standard error.
   private static func text(
     _ result: CompactionResult, _ path: String, _ seconds: Double
   ) -> String {

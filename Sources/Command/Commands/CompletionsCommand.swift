@@ -1,4 +1,4 @@
-/// `sheaf completions`: what a shell needs to complete the words after `sheaf`.
+/// `sheaf completions`: a script by which a shell completes the words after `sheaf`.
 enum CompletionsCommand {
   enum Shell: String, Sendable, CaseIterable {
     case bash, zsh, fish

@@ -4,10 +4,10 @@ import Importer
 
 /// Opens a database for the length of one command.
 enum DatabaseFile {
-  /// Runs `body` with the database at `path`, and closes it however `body` ends: a command that
-  /// fails must not leave a lock file behind.
+  /// Runs `body` with the database at `path`, and closes it however `body` ends: a command that fails must
+  /// not leave a lock file behind.
   ///
-  /// - Throws: what opening, `body` and closing throw, the first of them.
+  /// - Throws: the first error of opening, `body` and closing.
   static func use<Result>(
     _ path: String, _ access: Database.Options.Access, _ waiting: Waiting,
     _ body: (Database) throws -> Result
@@ -26,8 +26,7 @@ enum DatabaseFile {
     return result
   }
 
-  /// Runs `body` with the database at `path` for a change of a moment, when no import or compaction is at
-  /// work.
+  /// Runs `body` with the database at `path`, for a short change, while no import or compaction is at work.
   static func change<Result>(
     _ command: String, _ path: String, _ arguments: ParsedArguments,
     _ body: (Database) throws -> Result
@@ -49,12 +48,12 @@ enum DatabaseFile {
       throw CommandError(
         Interrupt.status ?? .interrupted, "\(path): interrupted; the file is as it was")
     } catch {
-      // What cannot be opened to be written is an output that cannot be made.
+      // A database that cannot be opened for writing is an output that cannot be created.
       throw CommandError(writing: error)
     }
   }
 
-  /// The place of an import or compaction, of which there is one at a time.
+  /// Locks the job of an import or compaction, of which a file has one at a time.
   static func lockJob(_ path: String, _ patience: inout Patience) throws -> JobLock {
     do {
       return try JobLock(path, creates: false, &patience)
@@ -69,7 +68,8 @@ enum DatabaseFile {
     }
   }
 
-  /// How long a command waits for others, as it was told; one line on standard error says so after a second.
+  /// How long the command waits for others, from its arguments; after a second it prints one line about the
+  /// wait to standard error.
   static func waiting(_ command: String, _ path: String, _ arguments: ParsedArguments) throws
     -> Waiting
   {
@@ -77,12 +77,12 @@ enum DatabaseFile {
     return Waiting(seconds: seconds, notice: notice(command, path, arguments))
   }
 
-  /// Says what is waited for, each thing once.
+  /// Prints the reasons for waiting, each one once.
   static func notice(
     _ command: String, _ path: String, _ arguments: ParsedArguments
   ) -> @Sendable (String) -> Void {
     if arguments.isSet(CommonOptions.quiet) { return { _ in } }
-    // Where the option has no such choice, nobody can have made it.
+    // A command whose option has no choice `line` does not date its messages.
     let isDated = (try? arguments.required(CommonOptions.jobReport)) == .line
     let said = Said()
     return { what in
@@ -92,7 +92,7 @@ enum DatabaseFile {
     }
   }
 
-  /// What was said already.
+  /// The messages printed so far.
   private final class Said: @unchecked Sendable {
     // @unchecked: guarded by `lock`.
     private let lock = Lock()

@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf delete`: the objects that match, gone in one transaction.
+/// `sheaf delete`: deletes the objects that match, in one transaction.
 enum DeleteCommand {
   static let maxDeletes = Option<Tolerance>(
     "max-deletes", ValueKind.tolerance, default: "unlimited",
@@ -19,9 +19,8 @@ enum DeleteCommand {
       CommonOptions.database,
       .init(name: "EXPRESSION", help: "Which objects; see sheaf help query"),
     ],
-    options: [
-      CommonOptions.table, dryRun, maxDeletes, CommonOptions.wait, CommonOptions.report,
-      CommonOptions.reportFile, CommonOptions.metricsFile,
+    options: [CommonOptions.table, dryRun, maxDeletes] + CommonOptions.change + [
+      CommonOptions.metricsFile
     ],
     examples: [
       .init(
@@ -38,19 +37,17 @@ enum DeleteCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    let path = arguments.positionals[0]
-    return try RunLog.keep(
-      arguments, output, command: "delete", files: [path],
-      subject: [.init(key: "database", value: .string(path))]
-    ) { try run(path, arguments, output, $0) }
+    try RunLog.keep(arguments, output, command: "delete", database: arguments.positionals[0]) {
+      try run(arguments.positionals[0], arguments, output, $0)
+    }
   }
 
-  /// What was done, or would be.
+  /// The deletions made, or, in a dry run, to be made.
   private struct Outcome {
     let table: String
     let before: Int
     let deleted: Int
-    /// The version in which they are gone; nil: nothing was committed.
+    /// The version without the objects; nil: nothing was committed.
     let version: UInt64?
   }
 
@@ -58,7 +55,7 @@ enum DeleteCommand {
     _ path: String, _ arguments: ParsedArguments, _ output: BufferedOutput, _ log: RunLog
   ) throws -> ExitStatus {
     let expression = arguments.positionals[1]
-    // A job whose variable is empty must not delete whatever an empty expression means.
+    // An empty variable in a script must not make the command delete all objects.
     guard expression.contains(where: { !$0.isWhitespace }) else {
       throw CommandError.usage("an expression is needed, such as 'day < 2026-08-26'")
     }

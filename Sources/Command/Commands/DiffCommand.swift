@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// `sheaf diff`: what has changed from one version to another.
+/// `sheaf diff`: the differences between two versions.
 enum DiffCommand {
   static let from = Option<String>(
     "from", .text.shown(as: "VERSION"), defaultNote: "the newest kept version",
@@ -84,7 +84,7 @@ enum DiffCommand {
     _ old: Snapshot, _ new: Snapshot, _ wanted: String?
   ) throws -> [TablePair] {
     if let wanted, !old.tableNames.contains(wanted), !new.tableNames.contains(wanted) {
-      // Says which there are.
+      // Throws an error that lists the tables.
       _ = try new.table(wanted)
     }
     return try TablePair.differing(old, new).filter { $0.isNamed(wanted) }

@@ -1,7 +1,7 @@
 import Engine
 import Importer
 
-/// `sheaf export FILE --into postgresql://...`: a table into a server.
+/// `sheaf export FILE --into postgresql://...`: exports a table into a server.
 extension ExportCommand {
   private static let group = "Servers"
 
@@ -18,7 +18,7 @@ extension ExportCommand {
     help: "Where objects go that the server refuses; the reasons go to FILE.reasons.jsonl beside it"
   )
 
-  /// What `import` has, too, and what means the same here.
+  /// Options that mean the same as those of `import`.
   private static let shared: [any OptionEntry] = [
     ImportCommand.connections, ImportCommand.create, ImportCommand.numeric, ImportCommand.lease,
     ImportCommand.distributeBy,
@@ -32,7 +32,7 @@ extension ExportCommand {
 
   /// Whether a server is the destination.
   ///
-  /// - Throws: `CommandError` for options that are of servers, or of files, alone.
+  /// - Throws: `CommandError` for options of the other kind of destination.
   static func isIntoServer(_ arguments: ParsedArguments) throws -> Bool {
     guard let destination = try arguments.value(into) else {
       for option in serverOptions where arguments.isGiven(option) {

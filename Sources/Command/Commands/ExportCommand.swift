@@ -91,7 +91,7 @@ enum ExportCommand {
         return status
       }
       let table = try snapshot.table(try CommonOptions.tableName(arguments, snapshot))
-      // Before a file is emptied for the output.
+      // Checked before the output file is emptied.
       try exporter.check(table)
       guard let destination else {
         try exporter.run(table) { try output.write($0) }

@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf import --abandon`: drops what an import has left pending.
+/// `sheaf import --abandon`: drops the pending rows of an import.
 extension ImportCommand {
   static func runAbandoning(
     _ arguments: ParsedArguments, _ output: BufferedOutput
@@ -65,7 +65,7 @@ extension ImportCommand {
     return .done
   }
 
-  /// What is to be dropped; nil when there is nothing.
+  /// The pending tables to be dropped; nil when there are none.
   private static func choose(
     _ pending: [PendingTable], _ wanted: String?, _ path: String
   ) throws(CommandError) -> PendingTable? {

@@ -2,16 +2,16 @@ import Base
 import Engine
 import Importer
 
-/// From the words of a command line to the options of the library.
+/// Converts the words of a command line to the options of the library.
 extension ImportCommand {
-  /// What was asked for, as the library takes it.
+  /// The library's options for the given arguments.
   static func options(_ arguments: ParsedArguments) throws -> ImportOptions {
     var options = ImportOptions(
       inputs: arguments.positionals, database: try arguments.required(into))
     options.table = try arguments.value(table)
     try readCommitOptions(arguments, &options)
     if let count = try arguments.value(parsers) {
-      // More would only take turns, each with memory of its own.
+      // More threads than processors would only take turns, each with memory of its own.
       options.parsers = min(count, max(2, System.processorCount))
     }
     // For measuring on machines with few cores.
@@ -51,7 +51,8 @@ extension ImportCommand {
     return options
   }
 
-  /// How objects are committed, whatever they come from: what `export` into a server takes, too.
+  /// Reads the options for commits. They do not depend on the kind of input, so `export` into a server has
+  /// them too.
   static func readCommitOptions(
     _ arguments: ParsedArguments, _ options: inout ImportOptions
   ) throws {
@@ -86,8 +87,8 @@ extension ImportCommand {
     return names
   }
 
-  /// When readers see what is imported, where nobody says so. What a table is to be as a whole they see as a
-  /// whole.
+  /// When readers see the imported rows, if no option says so. An import that replaces a table is published
+  /// as a whole.
   private static func impliedPublication(
     _ arguments: ParsedArguments, _ options: ImportOptions
   ) throws -> ImportOptions.Publication {
@@ -96,7 +97,7 @@ extension ImportCommand {
       ? .end : .batches
   }
 
-  /// What is deleted.
+  /// Reads the options for deletions.
   private static func readDeletions(
     _ arguments: ParsedArguments, _ options: inout ImportOptions
   ) throws {
@@ -121,7 +122,7 @@ extension ImportCommand {
     }
   }
 
-  /// How the input is spelled.
+  /// Reads the options for the input's dialect.
   static func readDialect(
     _ arguments: ParsedArguments, _ options: inout ImportOptions
   ) throws {
@@ -146,7 +147,7 @@ extension ImportCommand {
     }
   }
 
-  /// Which columns there are, and how their values are read.
+  /// Reads the options for columns and their types.
   static func readColumns(
     _ arguments: ParsedArguments, _ options: inout ImportOptions
   ) throws {
@@ -174,7 +175,7 @@ extension ImportCommand {
     options.newColumns = arguments.isSet(newColumns)
     options.requiredColumns = try arguments.value(notNull) ?? []
     for expression in try arguments.values(check) {
-      // A job whose variable is empty would check nothing.
+      // With an empty variable in a script, nothing would be checked.
       guard expression.contains(where: { !$0.isWhitespace }) else {
         throw CommandError.usage("--check needs an expression, such as 'price >= 0'")
       }
@@ -205,7 +206,7 @@ extension ImportCommand {
     options.takesFolderColumns = arguments.isSet(hive)
   }
 
-  /// The names, each of which may be there once.
+  /// The names of an option; a repeated one is an error.
   private static func unrepeated(_ names: [String], _ option: some OptionEntry)
     throws(CommandError) -> [String]
   {

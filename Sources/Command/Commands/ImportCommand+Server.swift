@@ -1,7 +1,7 @@
 import Engine
 import Importer
 
-/// What an import into a server takes beside the rest, and what it does not take.
+/// The options of an import into a server: additional ones, and those that it refuses.
 extension ImportCommand {
   private static let serverGroup = "Servers"
 
@@ -36,9 +36,9 @@ extension ImportCommand {
     connections, create, numeric, distributeBy, lease,
   ]
 
-  /// Where an import into a server goes; nil for one into a file.
+  /// The server that an import writes to; nil for a file.
   ///
-  /// - Throws: `CommandError` for options that are of files, or of servers, alone.
+  /// - Throws: `CommandError` for options of the other kind of destination.
   static func server(_ arguments: ParsedArguments) throws -> ServerOptions? {
     let destination = try arguments.required(into)
     guard ServerAddress.isServer(destination) else {

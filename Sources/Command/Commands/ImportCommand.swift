@@ -467,7 +467,7 @@ private final class ProgressReporter: @unchecked Sendable {
   // @unchecked: the line is guarded by `lock`.
   private let lock = Lock()
   private var line: ProgressLine
-  /// The file, whose size is shown; nil: there is none.
+  /// The database file, whose size the line shows; nil for a server.
   private let database: String?
 
   init(_ mode: ProgressMode, database: String?) {

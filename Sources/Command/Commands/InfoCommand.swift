@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// `sheaf info`: what is in a file, how large it is, and why.
+/// `sheaf info`: the content and the size of a file, and what makes it so large.
 enum InfoCommand {
   static let noEstimate = Flag(
     "no-estimate",

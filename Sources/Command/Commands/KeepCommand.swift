@@ -14,10 +14,7 @@ enum KeepCommand {
     summary: "Say how many versions of a database file are kept",
     usage: "FILE --versions N [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [
-      versions, CommonOptions.wait, CommonOptions.report,
-      CommonOptions.reportFile,
-    ],
+    options: [versions] + CommonOptions.change,
     examples: [
       .init(
         command: "sheaf keep apps.sheaf --versions 14",
@@ -33,11 +30,9 @@ enum KeepCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    let path = arguments.positionals[0]
-    return try RunLog.keep(
-      arguments, output, command: "keep", files: [path],
-      subject: [.init(key: "database", value: .string(path))]
-    ) { try run(path, arguments, output, $0) }
+    try RunLog.keep(arguments, output, command: "keep", database: arguments.positionals[0]) {
+      try run(arguments.positionals[0], arguments, output, $0)
+    }
   }
 
   private static func run(

@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf log`: which imports a file has seen.
+/// `sheaf log`: the imports that a file has seen.
 enum LogCommand {
   static let table = Option<String>(
     "table", .name, defaultNote: "all", help: "Only imports into this table")

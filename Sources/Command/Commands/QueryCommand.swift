@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf query`: the objects that match an expression, or what they sum up to.
+/// `sheaf query`: the objects that match an expression, or their sums and groups.
 enum QueryCommand {
   enum Format: String, Sendable, CaseIterable {
     case table, csv, jsonl
@@ -204,7 +204,7 @@ private struct QueryPrinter {
       printed += window.count
     }
     try text.end()
-    // So that nobody takes a part for the whole.
+    // Tells readers of the output that it is only a part.
     var all = query
     all.limit = nil
     all.offset = 0

@@ -1,7 +1,7 @@
 import Engine
 import Importer
 
-/// What `sheaf export --salvage` does: writes what can be read, and tells what cannot.
+/// `sheaf export --salvage`: writes all objects that can be read, and reports the others.
 struct Salvage {
   let path: String
   let table: String
@@ -38,7 +38,7 @@ struct Salvage {
     StandardError.line("sheaf export: \(path), table '\(table)': \(what)")
   }
 
-  /// Counts what is told.
+  /// Counts the parts and objects that were left out.
   private final class Left {
     var parts = 0
     var objects = 0

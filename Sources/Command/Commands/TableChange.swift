@@ -1,12 +1,12 @@
 import Engine
 
-/// One transaction that a command makes, which keeps the version before it as imports do.
+/// One transaction of a command. Keeps the version before it, as imports do.
 enum TableChange {
   /// Runs `body` in a transaction and commits it, durable, unless it has changed nothing.
   ///
   /// - Parameters:
-  ///   - what: what is said of the new version.
-  ///   - changes: whether there is anything to commit, by what `body` has returned.
+  ///   - what: the description of the new version.
+  ///   - changes: whether there is anything to commit, given the result of `body`.
   static func run<Result>(
     _ database: Database, _ what: String, _ body: (borrowing WriteTransaction) throws -> Result,
     changes: (Result) -> Bool
@@ -29,7 +29,7 @@ enum TableChange {
     return result
   }
 
-  /// As much as a version may say, whole characters of it.
+  /// The longest beginning that fits into a version's description, in whole characters.
   private static func shortened(_ what: String) -> String {
     var text = what
     while text.utf8.count > 1000 { text = String(text.prefix(max(0, text.count - 100))) }

@@ -2,14 +2,14 @@ import Engine
 
 /// A table in two versions of a file.
 struct TablePair {
-  /// As the later version calls it.
+  /// Its name in the later version.
   let name: String
   /// Nil for a table that was created.
   let old: Table?
   /// Nil for one that was deleted.
   let new: Table?
 
-  /// Whether either version calls it so; true without a name.
+  /// Whether it has the name in either version; true without a name.
   func isNamed(_ wanted: String?) -> Bool {
     wanted.map { $0 == name || $0 == old?.name } ?? true
   }

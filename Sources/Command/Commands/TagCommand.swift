@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// `sheaf tag`: names for versions, for which they stay.
+/// `sheaf tag`: names versions. A named version is kept.
 enum TagCommand {
   static let drop = Flag(
     "drop",
@@ -17,10 +17,7 @@ enum TagCommand {
         name: "NAME",
         help: "What the version is found by, 1 to 100 bytes; no number, and no date or time"),
     ],
-    options: [
-      CommonOptions.at, drop, CommonOptions.wait, CommonOptions.report,
-      CommonOptions.reportFile,
-    ],
+    options: [CommonOptions.at, drop] + CommonOptions.change,
     examples: [
       .init(
         command: "sheaf tag apps.sheaf before-the-move",
@@ -37,11 +34,9 @@ enum TagCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    let path = arguments.positionals[0]
-    return try RunLog.keep(
-      arguments, output, command: "tag", files: [path],
-      subject: [.init(key: "database", value: .string(path))]
-    ) { try run(path, arguments, output, $0) }
+    try RunLog.keep(arguments, output, command: "tag", database: arguments.positionals[0]) {
+      try run(arguments.positionals[0], arguments, output, $0)
+    }
   }
 
   private static func run(

@@ -15,7 +15,7 @@ extension TuneCommand {
     "connections", .batchSizes, default: "1,2,4", group: group,
     help: "With --into: how many connections load at once, one experiment each")
 
-  /// What became of one combination.
+  /// The measurements of one combination.
   private struct Measured {
     let batchRecords: Int
     let connections: Int
@@ -47,7 +47,7 @@ extension TuneCommand {
     options.keys = try ImportCommand.keys(arguments)
     options.limit = try arguments.value(limit)
     options.maxRejects = .unlimited
-    // Rejects are of no use here, and must not lie about afterwards.
+    // Nobody needs the rejects of a measurement: they are removed.
     let folder =
       "\(System.environment("TMPDIR") ?? "/tmp")/sheaf-tune-\(System.processIdentifier)-"
       + "\(System.monotonicNanoseconds)"
@@ -99,7 +99,7 @@ extension TuneCommand {
     try? System.removeFolder(folder)
   }
 
-  /// - Throws: `CommandError` for what is not measured on a server.
+  /// - Throws: `CommandError` for options that do not apply to a server.
   private static func combinations(
     _ arguments: ParsedArguments, _ address: String
   ) throws -> [Measured] {
@@ -140,8 +140,8 @@ extension TuneCommand {
     }
   }
 
-  /// The fewest connections and the smallest batches of those that are nearly as fast as the fastest: what is
-  /// not needed is left to others.
+  /// The combination with the fewest connections, then the smallest batches, among those that reach 95% of
+  /// the highest rate: it leaves the most of the server to others.
   private static func best(_ measured: [Measured]) -> Measured? {
     let most = measured.map(\.rate).max() ?? 0
     return measured.filter { $0.rate >= 0.95 * most }.min {

@@ -34,8 +34,7 @@ enum TuneCommand {
       + "are replaced, other files are left alone. The databases lie in a folder inside it, one at "
       + "a time, and are removed")
 
-  /// Options of `sheaf import` that are handed on to it as they are: all about how the input is read
-  /// and by how many threads.
+  /// Options of `sheaf import` that are passed on unchanged: how the input is read, and by how many threads.
   static let handedOn: [any OptionEntry] =
     [ImportCommand.key, ImportCommand.ragged]
     + ImportCommand.definition.options.filter {
@@ -122,7 +121,7 @@ enum TuneCommand {
       })
   }
 
-  /// It is read many times, so it must be a file.
+  /// Refuses pipes: the input is read many times.
   static func checkInput(_ path: String) throws {
     if path == "-" {
       throw CommandError.usage(

@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf undo`: a kept version becomes the newest again.
+/// `sheaf undo`: makes a kept version the newest again.
 enum UndoCommand {
   static let target = Option<String>(
     "to", .text.shown(as: "VERSION"), defaultNote: "the newest that differs",
@@ -17,10 +17,7 @@ enum UndoCommand {
     summary: "Make a kept version of a database file the newest again",
     usage: "FILE [OPTIONS]",
     positionals: [CommonOptions.database],
-    options: [
-      target, table, all, CommonOptions.wait, CommonOptions.report,
-      CommonOptions.reportFile,
-    ],
+    options: [target, table, all] + CommonOptions.change,
     examples: [
       .init(
         command: "sheaf undo apps.sheaf",
@@ -39,11 +36,9 @@ enum UndoCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
-    let path = arguments.positionals[0]
-    return try RunLog.keep(
-      arguments, output, command: "undo", files: [path],
-      subject: [.init(key: "database", value: .string(path))]
-    ) { try run(path, arguments, output, $0) }
+    try RunLog.keep(arguments, output, command: "undo", database: arguments.positionals[0]) {
+      try run(arguments.positionals[0], arguments, output, $0)
+    }
   }
 
   private static func run(

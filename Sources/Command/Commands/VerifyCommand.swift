@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf verify`: every record of inputs is in the table, or among the rejects.
+/// `sheaf verify`: checks that every record of the inputs is in the table, or among the rejects.
 enum VerifyCommand {
   static let receipt = Option<String>(
     "receipt", .path.shown(as: "OUT.json"),
@@ -200,12 +200,12 @@ enum VerifyCommand {
   }
 }
 
-/// The file of `--receipt`, which is there when it is complete.
+/// The file of `--receipt`. It gets its name only when it is complete.
 private struct ReceiptFile {
   private let path: String
   private let file: ReplacementFile
 
-  /// Creates what becomes the file, so that it is found out before the work that nobody can write there.
+  /// Creates the temporary file at once, so that a folder without write permission is found before the work.
   init(_ path: String, others: [String]) throws {
     if path == "-" {
       throw CommandError.usage("--receipt names a file; --report json prints the same")

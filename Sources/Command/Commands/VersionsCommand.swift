@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// `sheaf versions`: which versions a file has.
+/// `sheaf versions`: the versions that a file has.
 enum VersionsCommand {
   static let definition = CommandDefinition(
     name: "versions",
@@ -26,7 +26,7 @@ enum VersionsCommand {
     let tags: [String]
     let madeBy: String
     let objects: Int
-    /// Nil for the newest.
+    /// Bytes of the file that only this version uses; nil for the newest.
     let alone: Int?
     let isAutomatic: Bool?
   }
@@ -79,7 +79,7 @@ enum VersionsCommand {
             objects: try objects(snapshot), alone: alone[kept.number] ?? 0,
             isAutomatic: kept.isAutomatic))
       } catch EngineError.noSuchVersion {
-        // Let go meanwhile.
+        // The version has been dropped meanwhile.
       }
     }
     lines.append(

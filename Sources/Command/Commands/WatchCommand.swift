@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf watch`: what commits change, as they come.
+/// `sheaf watch`: prints the changes of commits as they come.
 enum WatchCommand {
   static let since = Option<String>(
     "since", .text.shown(as: "VERSION"), defaultNote: "the newest version",
@@ -38,7 +38,7 @@ enum WatchCommand {
     ],
     run: run)
 
-  /// How often the newest version is looked at: two reads of shared memory.
+  /// The pause between two looks at the newest version; a look is two reads of shared memory.
   private static let pauseMilliseconds: UInt32 = 50
 
   @Sendable static func run(
@@ -79,7 +79,7 @@ enum WatchCommand {
     }
   }
 
-  /// All that came before is complete.
+  /// Ends the changes of a version: the line tells a reader that it has all of them.
   private static func say(_ snapshot: Snapshot, _ output: BufferedOutput) throws {
     let line: JSONValue = [
       "version": .int(Int(clamping: snapshot.version)),

@@ -76,7 +76,7 @@ struct ManPage {
     return text
   }
 
-  // MARK: Texts that stand nowhere else
+  // MARK: Texts of the manual alone
 
   static let summary = "import CSV in bulk into an embedded, versioned object database"
 
@@ -121,19 +121,19 @@ struct ManPage {
 
   // MARK: roff
 
-  /// Running text in lines of at most 78 characters, none of which is taken for a request.
+  /// Running text in lines of at most 78 characters. No line is taken for a request.
   static func paragraph(_ text: String) -> String {
     HelpText.lines(of: escaped(text), width: 78).map(guarded).joined(separator: "\n")
   }
 
-  /// A line that stays one, such as a command.
+  /// A line that is not broken, such as a command.
   static func line(_ text: String) -> String { guarded(escaped(text)) }
 
   private static func guarded(_ line: String) -> String {
     line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
   }
 
-  /// Text in which roff finds nothing special. Hyphens become minus signs, so that options can be copied.
+  /// Text without roff's special characters. Hyphens become minus signs, so that options can be copied.
   static func escaped(_ text: String) -> String {
     var result = ""
     for character in text {

@@ -60,7 +60,7 @@ extension CommandError {
     }
   }
 
-  /// A write, read or flush that failed on a file already open.
+  /// A write, read or flush of an open file that failed.
   static func transfer(_ error: SystemError) -> CommandError {
     let advice = error.isNoSpace ? againAdvice : ""
     return CommandError(.inputOutput, error.description + advice)
@@ -68,13 +68,13 @@ extension CommandError {
 
   private static let againAdvice = "; free some space and run the command again"
 
-  /// The message of a failure after which the command must not be run again.
+  /// The message without its advice, for a failure after which the command must not be run again.
   var messageWithoutAdvice: String {
     message.hasSuffix(Self.againAdvice)
       ? String(message.dropLast(Self.againAdvice.count)) : message
   }
 
-  /// What to report for an error that no command has turned into one of its own.
+  /// The report of an error that no command has turned into one of its own.
   init(unexpected error: any Error) {
     switch error {
     case let error as CommandError: self = error
@@ -96,7 +96,7 @@ extension CommandError {
     }
   }
 
-  /// The same for a command that writes a database: one that cannot be opened cannot be created.
+  /// The same for a command that writes a database: failing to open it is failing to create an output.
   init(writing error: any Error) {
     if case EngineError.system(let system) = error, system.operation == "open" {
       self = .creation(system)
@@ -149,7 +149,7 @@ extension CommandError {
     case .cannotCreate, .changesNotWritten: .cannotCreate
     case .busy: .busy
     case .notTidied(let cause):
-      // Whatever could not be opened then, no input was missing.
+      // The status "an input is missing" would be wrong: this file is an output.
       status(cause) == .inputMissing ? .inputOutput : status(cause)
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,

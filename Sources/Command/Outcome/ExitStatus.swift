@@ -26,7 +26,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
   /// Ended by SIGTERM, the current batch committed.
   case terminated = 143
 
-  /// That of a signal that asks for the end.
+  /// The status after a signal that asks the process to end.
   init(signal number: Int32) {
     switch number {
     case System.terminationSignal: self = .terminated

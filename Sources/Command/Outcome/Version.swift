@@ -2,7 +2,7 @@
 enum Version {
   static let program = "sheaf"
   static let number = "0.1.0"
-  /// When the manual was last changed in a way that matters.
+  /// The date of the last change to the manual that matters.
   static let date = "2026-11-21"
   static let line = "\(program) \(number)\n"
 }

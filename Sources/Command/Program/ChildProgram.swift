@@ -2,19 +2,19 @@ import Base
 import Engine
 import Importer
 
-/// What a child process of `sheaf tune` and `sheaf torture` does: one import or one compaction, so
-/// that its time and its memory are its own, or a command just as a person would run it.
+/// The child processes of `sheaf tune` and `sheaf torture`. A child runs one import or one compaction, so
+/// that its time and its memory are its own, or any command as a person would run it.
 ///
-/// `sheaf tune-run PARENT` is no command of a person's: it is in no help, and its output may change. It ends
-/// with the process of that number, and prints a line for each number, or one line `failure STATUS MESSAGE`.
-/// `sheaf tune-run PARENT command ...` prints what the command prints.
+/// `sheaf tune-run PARENT` is not for people: no help names it, and its output may change. It ends with the
+/// process of that number, and prints a line for each number, or one line `failure STATUS MESSAGE`. `sheaf
+/// tune-run PARENT command ...` prints the command's output.
 enum ChildProgram {
   static func run(_ words: [String], _ output: BufferedOutput) throws -> ExitStatus {
     do {
       guard let parent = words.first.flatMap({ Int32($0) }) else {
         throw CommandError.usage("this is for sheaf tune and sheaf torture")
       }
-      // Nobody is there who would want its numbers.
+      // The parent has ended: nobody is left to read the numbers.
       guard System.endWithParent(parent) else { return .done }
       let words = words.dropFirst()
       if words.first == "command" { return CommandRunner.run(Array(words.dropFirst())) }

@@ -1,6 +1,6 @@
 import Importer
 
-/// From the words after `sheaf` to an exit status.
+/// Runs the words after `sheaf`, and returns an exit status.
 enum CommandRunner {
   /// Runs one command and reports its failure, if any, in one line on standard error.
   ///
@@ -17,8 +17,8 @@ enum CommandRunner {
     } catch {
       let failure = CommandError(unexpected: error)
       if failure == .closedPipe { return failure.status }
-      // What came before the failure is still the command's answer: print it first, and if that
-      // fails too, the first failure is the one to tell.
+      // The output before the failure is part of the answer: print it first. If that fails too, report the
+      // first failure.
       try? output.flush()
       let date = isDated ? Timestamp.now + " " : ""
       StandardError.line("\(date)\(prefix): \(withoutPasswords(failure.message))")
@@ -26,7 +26,7 @@ enum CommandRunner {
     }
   }
 
-  /// A message, which may repeat words of the command, as everybody may read it.
+  /// The message without the passwords of addresses among the command's words.
   private static func withoutPasswords(_ message: String) -> String {
     GivenWords.all.filter(ServerAddress.isServer).reduce(message) { message, word in
       message.replacing(word, with: ServerAddress.shown(word))
@@ -81,7 +81,7 @@ enum CommandRunner {
       try output.write(help.page(of: definition))
       return .done
     case .arguments(let parsed):
-      // Where the option has no such choice, nobody can have made it.
+      // A command whose option has no choice `line` does not date its messages.
       isDated = (try? parsed.required(CommonOptions.jobReport)) == .line
       return try definition.run(parsed, output)
     }

@@ -8,7 +8,8 @@ enum Main {
     System.ignoreClosedPipes()
     System.ignoreFileSizeLimit()
     System.keepEndingsOfChildren()
-    // The backtraces of the language's runtime are for faults of the program, which these are not.
+    // Swift's runtime prints backtraces for faults of the program. A bus error is a fault of the disk or the
+    // file.
     _ = BusErrors.report(replaces: true)
     let status = CommandRunner.run(GivenWords.all)
     System.exit(status.rawValue)

@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// What `sheaf info` tells of a file: gathered once, printed as text or JSON.
+/// The facts that `sheaf info` reports about a file: gathered once, printed as text or JSON.
 struct DatabaseInfo {
   /// A process that holds a version.
   struct Reader {
@@ -30,7 +30,7 @@ struct DatabaseInfo {
   let isNewest: Bool
   /// How many versions are kept beside the newest.
   let keptVersions: Int
-  /// What imports have left beside the tables, or are making just now.
+  /// Pending rows that imports have left beside the tables, or are writing now.
   let pending: [PendingTable]
   let format: Int
   let use: FileUse
@@ -56,7 +56,7 @@ struct DatabaseInfo {
     readers = try database.activeVersions().flatMap { version in
       version.holders.filter { !$0.isThisProcess }.map { Reader(version: version, holder: $0) }
     }
-    // Of one snapshot: each would read the catalogue of all tables anew.
+    // All from one snapshot: `snapshot.table(named:)` would read the catalogue for each.
     tables = try snapshot.tablePlaces.map { try TableUse(snapshot.table(at: $0)) }
     let began = System.monotonicNanoseconds
     do {
@@ -111,7 +111,7 @@ struct DatabaseInfo {
       "name": .string(table.name), "objects": .int(table.objects),
       "clusters": .int(table.clusters), "bytes": .int(table.clusterBytes),
       "overlayBytes": .int(table.overlayBytes),
-      // One name as it is, several as --key takes them.
+      // A single name as it is, several in the form of `--key`.
       "key": table.keyColumns.isEmpty ? .null : .string(ColumnList.shown(table.keyColumns)),
       "keyColumns": .array(table.keyColumns.map { .string($0) }),
       "indexBytes": .int(table.indexBytes),

@@ -1,7 +1,7 @@
 import Importer
 
 extension ImportReport.DialectReport {
-  /// As reports for programs have it.
+  /// The form for programs.
   var json: JSONValue {
     [
       "delimiter": .string(delimiter),
@@ -15,7 +15,7 @@ extension ImportReport.DialectReport {
     ]
   }
 
-  /// How the input was read; in parentheses what was found in it rather than given.
+  /// The dialect in words; findings stand in parentheses, given settings do not.
   var text: String {
     func part(_ name: String, _ text: String, _ key: String) -> String {
       sniffed.contains(key) ? "\(name) (\(text))" : "\(name) \(text)"
@@ -39,7 +39,7 @@ extension ImportReport.DialectReport {
     quote != nil && escape == quote ? "doubled" : escape.map(Self.shown) ?? "none"
   }
 
-  /// A delimiter, a quote or a record end with what cannot be seen spelled out.
+  /// A delimiter, a quote or a record end, with invisible characters spelled out.
   static func shown(_ text: String) -> String {
     let escaped = text.map { character in
       switch character {

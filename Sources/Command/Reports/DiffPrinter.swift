@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// Prints what has changed in tables, in one of the formats.
+/// Prints the changes of tables, in one of the formats.
 struct DiffPrinter {
   enum Format: String, Sendable, CaseIterable {
     case table, csv, jsonl
@@ -62,7 +62,7 @@ struct DiffPrinter {
       StandardError.escaped(name), object.kind.rawValue,
       zip(object.key, reader.keyColumns).compactMap { Self.cell($0, $1) }.joined(separator: ", "),
     ]
-    // An object of nothing but nulls is one, too.
+    // An object whose fields are all null gets a line too.
     if fields.isEmpty { try text?.add(start + ["", nil, nil]) }
     for field in fields {
       let column = reader.columns[field.column]

@@ -1,6 +1,6 @@
 import Base
 
-/// SHA-256 of files, by the system's own program.
+/// SHA-256 of files, computed by a program of the system.
 enum Digest {
   private static let programs: [(String, [String])] = [
     ("sha256sum", []), ("shasum", ["-a", "256"]),

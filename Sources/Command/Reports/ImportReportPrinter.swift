@@ -6,10 +6,10 @@ import Importer
 struct ImportReportPrinter {
   let report: ImportReport
   let options: ImportOptions
-  /// The command that has done it.
+  /// The command that has made the report.
   var command = "import"
 
-  /// Notes that the text has; an import of thousands of inputs may have more.
+  /// The text prints at most this number of notes; an import of thousands of inputs may have more.
   private static let shownNotes = 50
 
   /// True when more records were rejected than allowed: only a dry run gets that far.
@@ -61,7 +61,7 @@ struct ImportReportPrinter {
         ]
       },
       "files": .array(report.files.map(file)),
-      // Counting them on a server may take longer than the import.
+      // Not counted on a server: that may take longer than the import.
       "objects": report.isOfServer ? .null : .int(report.objects),
       "objectsBefore": report.isOfServer ? .null : .int(report.objectsBefore),
       "fileBefore": .int(report.fileBefore), "dryRun": .bool(report.isDryRun),
@@ -74,7 +74,7 @@ struct ImportReportPrinter {
     ]
   }
 
-  /// The same of an import that failed: what is committed, without what is only known at the end.
+  /// The report of an import that failed: the committed part, without the numbers known only at the end.
   var jsonOfFailure: JSONValue {
     guard case .object(let members) = json else { return json }
     let unknown: Set<String> = ["objects", "file", "compaction", "resume"]
@@ -185,7 +185,7 @@ struct ImportReportPrinter {
     }
     if let pending = report.pending { lines.append("  pending     " + pending.text) }
     if report.isInterrupted { lines.append(interruption) }
-    // Names come from files and their first lines: they must not command the terminal.
+    // Names come from files and their first lines: their control characters must not reach the terminal.
     return lines.map { StandardError.escaped($0) + "\n" }.joined()
   }
 
@@ -238,10 +238,10 @@ struct ImportReportPrinter {
     return "\(Timestamp.now) sheaf \(command): \(text)\n"
   }
 
-  /// So many inputs have a line each.
+  /// At most this number of inputs have a line each.
   private static let mostLines = 20
 
-  /// A line for each input; of many, how many there are of each kind.
+  /// A line for each input; of more than `mostLines`, the number of each kind.
   private var inputLines: [String] {
     guard report.files.count > 1 else { return [] }
     if report.files.count <= Self.mostLines {
@@ -257,7 +257,7 @@ struct ImportReportPrinter {
     return ["  inputs      \(parts.joined(separator: ", ")); --report json has each"]
   }
 
-  /// What an interrupted import says, and how it goes on.
+  /// The message of an interrupted import, with the command that resumes it.
   var interruption: String {
     let place =
       report.batches > 0
@@ -372,7 +372,7 @@ struct ImportReportPrinter {
     }
   }
 
-  /// One of several inputs.
+  /// The line of one of several inputs.
   private func text(_ file: ImportReport.FileReport) -> String {
     if file.resumedAt?.isComplete == true { return "\(file.path): complete before" }
     var parts = ["\(HumanFormat.count(file.imported)) imported"]
@@ -386,7 +386,7 @@ struct ImportReportPrinter {
     return "\(file.path): \(parts.joined(separator: ", "))"
   }
 
-  /// A word of the command as it may be shown.
+  /// A word of the command, without a password.
   private static func withoutPassword(_ word: String) -> String {
     let name = "--into="
     if word.hasPrefix(name), ServerAddress.isServer(String(word.dropFirst(name.count))) {
@@ -398,7 +398,7 @@ struct ImportReportPrinter {
   /// Whether an input can only be read from its beginning.
   private var hasQuery: Bool { report.inputs.contains(where: ServerAddress.isURL) }
 
-  /// The command that goes on with this import.
+  /// The command that resumes this import.
   private var resumeCommand: String {
     let words = GivenWords.all.filter { $0 != "--resume" }.map(Self.withoutPassword)
     return (["sheaf"] + words.map(ShellWord.quoted) + ["--resume"]).joined(separator: " ")

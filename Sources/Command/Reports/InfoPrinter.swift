@@ -1,10 +1,10 @@
 import Importer
 import Engine
 
-/// What `sheaf info` prints for people: the bytes as bars, and a sentence about each thing named.
+/// Prints the facts of `sheaf info` for people: the bytes as bars, and a sentence about each term.
 struct InfoPrinter {
   let info: DatabaseInfo
-  /// Columns of the terminal, or those a file is written for.
+  /// Columns of the terminal, or the width for files.
   let width: Int
   let isUnicode: Bool
   /// True when headings may be bold.
@@ -71,7 +71,7 @@ struct InfoPrinter {
       if hasMeanings { line += "  " + row.meaning }
       text += Self.trimmed(line) + "\n"
     }
-    // Every file has some.
+    // Every file has some gaps.
     if parts.gaps > info.use.total / 10 {
       text += sentence(
         "\(HumanFormat.size(parts.gaps)) of the structure are gaps between blocks; "
@@ -213,7 +213,7 @@ struct InfoPrinter {
       return text + sentence("Unknown: \(info.estimateProblem ?? "nothing was measured").")
     }
     let saved = estimate.before - estimate.after
-    // What is within the error of the estimate is no reason to rewrite a file.
+    // A saving within the error of the estimate is no reason to rewrite a file.
     if saved <= max(estimate.before / 20, min(estimate.possibleError, estimate.before / 8)) {
       text += sentence("About nothing: the file would be about as large as it is.")
     } else {

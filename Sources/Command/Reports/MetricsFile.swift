@@ -2,11 +2,12 @@ import Base
 import Engine
 import Importer
 
-/// The file of `--metrics-file`: the last run of a command, as node_exporter's textfile collector reads it.
+/// The file of `--metrics-file`: the last run of a command, in the format of node_exporter's textfile
+/// collector.
 ///
-/// It is replaced as a whole, by renaming, so that nobody reads half of it; a run that is killed leaves the
-/// one before. Of the earlier file stays when the command last succeeded with this database, and what other
-/// commands and databases have written there.
+/// A rename replaces the whole file, so that nobody reads half of it; a run that is killed leaves the file of
+/// the run before. Two things are kept from the earlier file: the time at which the command last succeeded
+/// with this database, and the lines of other commands and databases.
 ///
 /// Thread rule: one thread at a time.
 final class MetricsFile {
@@ -21,11 +22,11 @@ final class MetricsFile {
   private static let mark = "# HELP sheaf_"
   private static let lastSuccess = "sheaf_last_success_timestamp_seconds"
 
-  /// Creates what becomes the file, so that it is found out before the work that nobody can write there.
+  /// Creates the temporary file at once, so that a folder without write permission is found before the work.
   ///
   /// - Parameters:
-  ///   - database: the file or server that the command is about; nil: it is not known.
-  ///   - others: what the command reads and writes, none of which the file may be.
+  ///   - database: the command's file or server; nil: it is not known.
+  ///   - others: the files that the command reads and writes; `path` must not be one of them.
   /// - Throws: `CommandError`.
   init(_ path: String, _ command: String, database: String?, others: [String]) throws {
     guard path.hasSuffix(Self.suffix), System.name(of: path) != Self.suffix else {
@@ -51,17 +52,17 @@ final class MetricsFile {
     }
   }
 
-  /// The lines of the file as it is; none when it is not there.
+  /// The lines of the present file; none when there is no file.
   private static func lines(_ path: String) throws(SystemError) -> [String] {
     guard let status = try System.linkStatus(path: path), status.size > 0 else { return [] }
     let descriptor = try System.openRegular(path, writable: true)
     defer { System.close(descriptor) }
-    // More is none of ours.
+    // A longer file is not one of ours.
     let bytes = try System.beginning(descriptor, count: min(status.size, 1 << 20), path: path)
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// Notes a run whose arguments were wrong, if a file can be made out among them.
+  /// Notes a run with wrong arguments, if they name a metrics file all the same.
   static func noteWrongUsage(_ command: String, of definition: CommandDefinition?, words: [String])
   {
     func value(_ name: String) -> String? {
@@ -146,7 +147,7 @@ final class MetricsFile {
     return "{\(all.joined(separator: ","))}"
   }
 
-  /// The numbers of a report, with their names as metrics have them; those of lists are left out.
+  /// The numbers of a report under the names of the metrics; lists are left out.
   private static func numbers(_ members: [JSONValue.Member], _ prefix: String) -> [(String, String)]
   {
     var found: [(String, String)] = []
@@ -186,8 +187,8 @@ final class MetricsFile {
 
   // MARK: The earlier file
 
-  /// The samples, and of the earlier file those of others, with the moment of the last success; by names, as
-  /// the format wants them.
+  /// The run's samples, and from the earlier file those of others and the time of the last success; sorted by
+  /// name, as the format requires.
   private func merged(_ own: [Sample]) -> [Sample] {
     let labels = labels
     let names = Set(own.map(\.name))

@@ -9,7 +9,7 @@ extension PendingTable {
     ]
   }
 
-  /// What a person should know of it.
+  /// A description for people.
   var text: String {
     "\(HumanFormat.count(objects, "object", "objects")) that readers do not see yet: --resume goes on with "
       + "them, sheaf import --abandon drops them"

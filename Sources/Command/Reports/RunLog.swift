@@ -1,20 +1,21 @@
 import Base
 import Engine
 
-/// The file of `--report-file`: a JSON object a line for each run, whatever became of it.
+/// The file of `--report-file`: one line of JSON for each run, whatever its outcome.
 ///
-/// A line is the command's report with `startedAt`, `exitStatus` and `error` added; a run that failed
-/// before there was a report has those, and what it was about. The file is opened before the command does
-/// anything, so that a job does not find out at its end that nobody can be told; and each line is one write
-/// to a file opened for appending, so that lines of jobs that end at once do not mix.
+/// A line is the command's report with `startedAt`, `exitStatus` and `error` added; the line of a run that
+/// failed before it had a report has only those and its subject. The file is opened before the command does
+/// anything, so that a job does not find out at its end that it cannot report. Each line is one write to a
+/// file opened for appending, so that lines of jobs that end at once do not mix.
 ///
 /// Thread rule: one thread at a time.
 final class RunLog {
   /// Makes the command's report, once there is one; called only where there is a file for it.
   var report: (() -> JSONValue)?
-  /// Why the run is no success though the command throws nothing.
+  /// Why the run is not a success although the command throws no error.
   var problem: String?
-  /// What a person must know when the work is done and nobody can be told: nil before it is.
+  /// The message for a person when the work is done but the report cannot be written; nil before the work is
+  /// done.
   var done: String?
 
   private let command: String
@@ -26,10 +27,10 @@ final class RunLog {
   /// Runs a command and appends its line, if the arguments name a file for it.
   ///
   /// - Parameters:
-  ///   - files: what the command reads and writes, none of which the report file may be.
-  ///   - subject: what a report says of a run that failed early: its inputs and its database.
-  /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws; a creation error about a report that could not be written.
+  ///   - files: the files that the command reads and writes; the report file must not be one of them.
+  ///   - subject: the members that report a run that failed early: its inputs and its database.
+  /// - Returns: the result of `body`.
+  /// - Throws: the error of `body`, or a creation error when the report could not be written.
   static func keep(
     _ arguments: ParsedArguments, _ output: BufferedOutput, command: String, files: [String],
     subject: [JSONValue.Member], _ body: (RunLog) throws -> ExitStatus
@@ -49,11 +50,11 @@ final class RunLog {
     let status: ExitStatus
     do {
       status = try body(log)
-      // A report that nobody could be told is a failure, which the line has to say.
+      // A report that cannot be printed is a failure, and the line records it.
       try output.flush()
     } catch {
       let failure = log.told(CommandError(unexpected: error))
-      // What ended the run is worse than that it cannot be told of.
+      // The error that ended the run is more important than one about its report.
       try? log.append(failure.status, failure.status == .done ? nil : failure.message)
       try? metrics?.write(failure.status, log.report?(), seconds: log.seconds)
       throw failure
@@ -67,6 +68,20 @@ final class RunLog {
     return status
   }
 
+  /// The same for a command about one database.
+  ///
+  /// - Parameter others: what else the command reads and writes.
+  /// - Returns: as that.
+  /// - Throws: as that.
+  static func keep(
+    _ arguments: ParsedArguments, _ output: BufferedOutput, command: String, database path: String,
+    others: [String] = [], _ body: (RunLog) throws -> ExitStatus
+  ) throws -> ExitStatus {
+    try keep(
+      arguments, output, command: command, files: [path] + others,
+      subject: [.init(key: "database", value: .string(path))], body)
+  }
+
   /// A failure to tell of what is done is not one of the work: whoever repeats it does it twice.
   private func told(_ failure: CommandError) -> CommandError {
     guard let done, failure.status == .inputOutput || failure.status == .cannotCreate else {
@@ -76,7 +91,7 @@ final class RunLog {
       .cannotCreate, "\(failure.messageWithoutAdvice): the report is lost, but \(done)")
   }
 
-  /// Appends the line of a run whose arguments were wrong, if a report file can be made out among them.
+  /// Appends the line of a run with wrong arguments, if they name a report file all the same.
   ///
   /// - Parameter definition: of the command; nil: there is none of that name.
   static func noteWrongUsage(
@@ -91,8 +106,8 @@ final class RunLog {
     let isAttached = options[index] != name
     let path =
       isAttached ? String(options[index].dropFirst(name.count + 1)) : options[(index + 1)...].first
-    // What may be another option, a database or an input is not written to; nor, in `init`, is a file
-    // that holds something else.
+    // A path that may be another option, a database or an input is not written to; nor does `init` write to a
+    // file that holds something else.
     guard let path, !path.hasPrefix("-"), !path.isEmpty,
       !words.enumerated().contains(where: { position, word in
         position != (isAttached ? index : index + 1)
@@ -150,7 +165,7 @@ final class RunLog {
 
   private var seconds: Double { Double(System.monotonicNanoseconds &- started) / 1e9 }
 
-  /// What the command is about, as its report says.
+  /// The database or server in the subject of a report.
   private static func database(_ subject: [JSONValue.Member]) -> String? {
     subject.lazy.compactMap { member -> String? in
       guard member.key == "database", case .string(let text) = member.value else { return nil }
@@ -173,7 +188,7 @@ final class RunLog {
       .init(key: "exitStatus", value: .int(Int(status.rawValue))),
       .init(key: "error", value: .optional(error) { .string($0) }),
     ]
-    // `SystemError`s come out of here as input/output errors.
+    // A `SystemError` becomes an input/output error.
     try JSONValue.object(members).line.withUnsafeBytes {
       try System.write(file.descriptor, $0, path: file.path)
     }

@@ -1,6 +1,6 @@
 import Importer
 
-/// How an input would be read, for people and for programs.
+/// The findings about an input, for people and for programs.
 struct SniffPrinter {
   let report: ImportReport
   let options: ImportOptions
@@ -9,7 +9,7 @@ struct SniffPrinter {
   private var findings: InputFindings { file?.findings ?? InputFindings() }
   private var notes: [String] { file?.notes ?? report.notes }
 
-  /// Candidates that the text has; JSON has all.
+  /// The text lists at most this number of candidates; JSON lists all.
   private static let shownCandidates = 6
 
   // MARK: JSON
@@ -73,7 +73,7 @@ struct SniffPrinter {
     return lines.map { StandardError.escaped($0) + "\n" }.joined()
   }
 
-  /// A dialect that was tried, with what spoke for it and against it.
+  /// A dialect that was tried, with the reasons for it and against it.
   private func text(_ candidate: InputFindings.Candidate) -> String {
     let shown = ImportReport.DialectReport.shown
     var parts = [
@@ -98,7 +98,7 @@ struct SniffPrinter {
 
   // MARK: Command
 
-  /// The import with all that was found, as a shell takes it.
+  /// The import command with all findings as options, quoted for a shell.
   private var command: String {
     let path = report.inputs.first ?? "-"
     var words = ["sheaf", "import", path, "--into", "\(report.table).sheaf"]
@@ -123,7 +123,7 @@ struct SniffPrinter {
     return (words + toldOfColumns).map(ShellWord.quoted).joined(separator: " ")
   }
 
-  /// What was told of columns, as it is.
+  /// The options for columns that were given, unchanged.
   private var toldOfColumns: [String] {
     var words: [String] = []
     switch options.types {

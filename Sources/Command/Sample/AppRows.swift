@@ -1,6 +1,6 @@
 /// Rows like those of a well-known list of Android apps: 13 columns, about 124 bytes.
 ///
-/// A row is made from a seed of its own, so an app that comes again needs no more than its seed.
+/// A row depends on a seed of its own, so repeating an app needs only its seed.
 struct AppRows: SampleRows {
   let header =
     "App,Category,Rating,Reviews,Size,Installs,Type,Price,Content Rating,Genres,Last Updated,"
@@ -34,8 +34,8 @@ struct AppRows: SampleRows {
     append(seed, gained: 0, to: &buffer)
   }
 
-  /// The seed of a row that came before; nil now and then in the first rows, which have few before
-  /// them and would otherwise repeat those too often.
+  /// The seed of an earlier row; nil now and then in the first rows, which have few before them and would
+  /// otherwise repeat those too often.
   private mutating func known() -> UInt64? {
     let isFavourite = random.chance(1200)
     let index = random.below(isFavourite ? Self.favouriteCount : Self.recentCount)
@@ -60,7 +60,7 @@ struct AppRows: SampleRows {
 
   /// Appends the row of a seed.
   ///
-  /// - Parameter gained: how much more it was reviewed since, in 65,536ths.
+  /// - Parameter gained: the share of reviews gained since the app's first row, in 65,536ths.
   private mutating func append(_ seed: UInt64, gained: Int, to buffer: inout [UInt8]) {
     var random = RandomSource(seed: seed)
     let comma = UInt8(ascii: ",")

@@ -34,7 +34,7 @@ struct TextRows: SampleRows {
     buffer.append(ascii: random.chance(800) ? "?" : ".")
   }
 
-  /// Every other word is one of the few small ones that hold a language together.
+  /// Every other word is one of the few short and frequent words of the language.
   private mutating func word(_ buffer: inout [UInt8]) {
     let kind = random.below(1000)
     if kind < 440 {

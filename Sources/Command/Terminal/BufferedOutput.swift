@@ -3,16 +3,16 @@ import Engine
 
 /// A file or standard output, written in large pieces.
 ///
-/// Thread rule: one thread at a time. Cost: a copy of each byte, and one system call per 64 KiB.
-/// Whoever creates one calls `flush` (or `close`) at the end: what is still in the buffer when the
-/// object goes away is lost, because a failure could no longer be told.
+/// The creator calls `flush` (or `close`) at the end: bytes still in the buffer when the object is released
+/// are lost, because nobody could be told of a failure. Thread rule: one thread at a time. Cost: a copy of
+/// each byte, and one system call per 64 KiB.
 final class BufferedOutput {
   static let capacity = 64 << 10
 
   private let descriptor: Int32
   private let path: String
   private let isStandard: Bool
-  /// Of a file that is put in its place when it is complete.
+  /// The temporary file, for a target that is replaced as a whole.
   private let replacement: ReplacementFile?
   private var replacesDatabase = false
   private var buffer: [UInt8] = []
@@ -40,12 +40,12 @@ final class BufferedOutput {
     BufferedOutput(descriptor: 1, path: "standard output", isStandard: true)
   }
 
-  /// A file that takes its place as a whole when it is closed; until then, and for good when anything fails,
-  /// what is there stays. A pipe or a device is written as it is.
+  /// A file that is replaced as a whole on `close`; until then, and for good when anything fails, the earlier
+  /// file stays. A pipe or a device is written directly.
   ///
   /// - Parameter replacesDatabases: whether a Sheaf database may be replaced that nobody has open.
-  /// - Throws: a `CommandError` with status 73 when it is a symbolic link, a database or its lock
-  ///   file, or cannot be created.
+  /// - Throws: a `CommandError` with status 73 when it is a symbolic link, a database or its lock file, or
+  ///   cannot be created.
   static func file(_ path: String, replacesDatabases: Bool = false) throws(CommandError)
     -> BufferedOutput
   {
@@ -59,7 +59,7 @@ final class BufferedOutput {
           descriptor: try System.open(path, .append), path: path, isStandard: false)
       case .new: return try replacement(path, like: nil)
       case .replaced:
-        // What the user may not write to is not to be replaced either.
+        // A file that the user may not write to is not replaced either.
         let model = try System.openRegular(path, writable: true)
         defer { System.close(model) }
         return try replacement(path, like: model)
@@ -82,7 +82,7 @@ final class BufferedOutput {
     throw .replacesDatabase(path)
   }
 
-  /// What writing to a path means.
+  /// The way in which a path is written.
   private enum Target {
     case standardOutput, written, new, replaced, link, database
 
@@ -91,7 +91,7 @@ final class BufferedOutput {
       if path == "/dev/stdout" || path == "/dev/stderr" || path.hasPrefix("/dev/fd/")
         || path.hasPrefix("/proc/")
       {
-        // Where it goes on from is the business of whoever opened it.
+        // An open descriptor: its position is up to the program that opened it.
         self = System.areTheSame(path, "/dev/stdout") ? .standardOutput : .written
         return
       }
@@ -121,13 +121,7 @@ final class BufferedOutput {
   }
 
   func write(_ bytes: [UInt8]) throws(CommandError) {
-    if bytes.count >= Self.capacity {
-      try flush()
-      try send(bytes)
-      return
-    }
-    buffer.append(contentsOf: bytes)
-    try flushIfFull()
+    try Self.withBytes(bytes) { bytes throws(CommandError) in try write(bytes) }
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws(CommandError) {
@@ -152,12 +146,15 @@ final class BufferedOutput {
     guard !buffer.isEmpty else { return }
     // Emptied even when the write fails: a second try would repeat what had been written.
     defer { buffer.removeAll(keepingCapacity: true) }
-    try send(buffer)
+    try Self.withBytes(buffer) { bytes throws(CommandError) in try send(bytes) }
   }
 
-  private func send(_ bytes: [UInt8]) throws(CommandError) {
+  /// `withUnsafeBytes` with the type of what is thrown.
+  private static func withBytes(
+    _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(CommandError) -> Void
+  ) throws(CommandError) {
     let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(CommandError) in try send(bytes) }
+      Result { () throws(CommandError) in try body(bytes) }
     }
     try result.get()
   }

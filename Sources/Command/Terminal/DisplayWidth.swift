@@ -1,7 +1,7 @@
-/// How many columns of a terminal a text takes.
+/// The number of terminal columns that a text takes.
 ///
-/// Two for East Asian wide and full-width characters and for emoji, none for combining marks and
-/// what is invisible; after Unicode's annex 11, by ranges of whole blocks.
+/// Two for East Asian wide and full-width characters and for emoji, none for combining marks and invisible
+/// characters; after Unicode's annex 11, by ranges of whole blocks.
 enum DisplayWidth {
   static func of(_ text: String) -> Int {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }

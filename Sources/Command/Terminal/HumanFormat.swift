@@ -36,7 +36,7 @@ enum HumanFormat {
     "\(count(number)) \(number == 1 ? singular : plural)"
   }
 
-  /// `98%`; all and none are never rounded to.
+  /// `98%`; only none is 0%, and only all is 100%.
   static func percent(_ share: Double) -> String {
     let whole = Int((min(max(share, 0), 1) * 100).rounded())
     return whole == 100 && share < 1 ? "99%" : whole == 0 && share > 0 ? "1%" : "\(whole)%"

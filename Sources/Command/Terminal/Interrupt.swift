@@ -2,17 +2,17 @@ import Base
 import Engine
 import Synchronization
 
-/// SIGINT, SIGTERM and SIGHUP, turned into a question a command asks between two batches.
+/// Turns SIGINT, SIGTERM and SIGHUP into a question that a command asks between two batches.
 ///
-/// The first signal is only noted: the command finishes its batch, reports and ends with the status
-/// of the signal. A second one ends the process at once, but not within a second of the first:
-/// `timeout` and service managers send one wish to the process and to its group.
+/// The first signal is only noted: the command finishes its batch, reports and ends with the status of the
+/// signal. A second one ends the process at once, unless it comes within a second of the first: `timeout` and
+/// service managers send one request both to the process and to its group.
 ///
 /// Thread rule: any thread.
 enum Interrupt {
   /// The first signal that came; 0 before.
   private static let received = Atomic<Int32>(0)
-  /// When it came, as `System.monotonicNanoseconds` has it; 0 before.
+  /// The time of that signal, by `System.monotonicNanoseconds`; 0 before.
   private static let receivedAt = Atomic<UInt64>(0)
   /// The address of the path of a file that is not complete; 0: there is none.
   private static let unfinished = Atomic<UInt>(0)
@@ -22,18 +22,18 @@ enum Interrupt {
     System.interruptSignal, System.terminationSignal, System.hangupSignal,
   ]
 
-  /// Starts to listen. Commands that do not ask `signal` must not call this, but `installImmediate`:
-  /// they would no longer end when told to.
+  /// Starts to listen. Only for commands that ask `signal`: the others would no longer end on a signal, and
+  /// call `installImmediate`.
   static func install() {
     touch()
     System.handle(signal: System.interruptSignal) { Interrupt.note($0) }
     System.handle(signal: System.terminationSignal) { Interrupt.note($0) }
-    // What `nohup` starts goes on when its terminal goes.
+    // A command under `nohup` goes on when its terminal is closed.
     System.handleUnlessIgnored(signal: System.hangupSignal) { Interrupt.note($0) }
   }
 
-  /// Lets each signal end the process at once, with its status: for commands that have nothing to
-  /// finish. A command that is to ignore a signal, as one in the background of a script, goes on to.
+  /// Lets each signal end the process at once, with its status: for commands without work to finish. Signals
+  /// that the parent has told it to ignore, as a shell does for background jobs, stay ignored.
   static func installImmediate() {
     touch()
     for number in signals {
@@ -41,20 +41,20 @@ enum Interrupt {
     }
   }
 
-  /// Reads the storage once, so that a handler never is the one to initialize it.
+  /// Reads the storage once, so that no handler has to initialize it.
   private static func touch() {
     _ = received.load(ordering: .relaxed)
     _ = receivedAt.load(ordering: .relaxed)
     _ = unfinished.load(ordering: .relaxed)
   }
 
-  /// Names the file that is to be removed when a signal ends the process at once; nil: none any more.
+  /// Names the file to remove when a signal ends the process at once; nil: none any more.
   static func leavesUnfinished(_ path: String?) {
-    // The one before stays in memory: a handler may be reading it.
+    // The earlier text stays in memory: a handler may be reading it.
     unfinished.store(path.map { System.permanentCopy($0) } ?? 0, ordering: .releasing)
   }
 
-  /// The signal that asks the command to end, or nil.
+  /// The signal that asks the command to end; nil when none has come.
   static var signal: Int32? {
     let number = received.load(ordering: .relaxed)
     return number == 0 ? nil : number

@@ -6,7 +6,7 @@ enum ProgressMode: String, Sendable, CaseIterable {
   case auto, always, never
 }
 
-/// How far a long command has come; all numbers since its start.
+/// How much a long command has done since its start.
 struct Progress: Sendable, Equatable {
   var bytesRead = 0
   /// Bytes there are to read; nil when nobody knows (a pipe).
@@ -17,14 +17,14 @@ struct Progress: Sendable, Equatable {
   var fileBytes: Int?
 }
 
-/// One line on standard error that says how far a command has come.
+/// One line on standard error about the progress of a command.
 ///
-/// On a terminal the line is redrawn, at most ten times a second, and erased at the end; it is as wide as
-/// the terminal is at that moment, and what matters least is left out where there is no room. Elsewhere
+/// On a terminal the line is redrawn, at most ten times a second, and erased at the end; it is as wide as the
+/// terminal is at that moment, and leaves out the least important parts where there is no room. Elsewhere
 /// nothing is printed, unless the mode is `always`: then a plain line every two seconds and one at the end.
 ///
-/// Thread rule: one thread at a time. Cost of an update that is too early to show: one look at the
-/// clock, so it may be called for every batch.
+/// Thread rule: one thread at a time. Cost of an update that is too early to show: one look at the clock, so
+/// it may be called for every batch.
 struct ProgressLine {
   enum Style: Sendable, Equatable { case hidden, redrawn, plain }
 
@@ -39,7 +39,7 @@ struct ProgressLine {
   private var lastShown: UInt64
   private var isDrawn = false
   private var baseline: Int?
-  /// What has come since the last line that was shown.
+  /// The progress since the last line that was shown.
   private var unseen: (progress: Progress, fileBytes: () -> Int?)?
 
   /// A line on standard error.
@@ -75,7 +75,7 @@ struct ProgressLine {
   /// - Parameter fileBytes: the size of the database file; asked only when it is shown.
   mutating func update(_ progress: Progress, fileBytes: @escaping () -> Int? = { nil }) {
     guard style != .hidden else { return }
-    // A resumed import starts far into its input; only what it reads itself counts for its speed.
+    // A resumed import starts far into its input; its speed counts only the bytes that it reads itself.
     let first = baseline ?? progress.bytesRead
     baseline = first
     let now = clock()
@@ -104,14 +104,14 @@ struct ProgressLine {
     }
   }
 
-  /// To be called when there is no more to come: the line goes away; a plain one comes a last time, so
-  /// that a log tells how far the command got.
+  /// Call at the end: erases the line; without a terminal prints it a last time, so that a log tells how far
+  /// the command got.
   mutating func end() {
     if style == .plain { show(at: clock()) }
     erase()
   }
 
-  /// Takes the line away, so that another line can be printed; the next update draws it again.
+  /// Erases the line, so that another line can be printed; the next update draws it again.
   mutating func erase() {
     guard isDrawn else { return }
     write("\r\u{1B}[K")
@@ -120,11 +120,11 @@ struct ProgressLine {
 
   /// `45%  1.2 GB of 2.7 GB  10,234,567 rows  850,000 rows/s  18 s left  file 310 MB`
   ///
-  /// - Parameter width: how many characters there are; what matters least is left out first.
+  /// - Parameter width: how many characters there are; the least important parts are left out first.
   static func text(
     _ progress: Progress, since baseline: Int, seconds: Double, width: Int = .max
   ) -> String {
-    // In the order of the line; the larger number stays longer.
+    // In the order of the line; the parts of larger weight stay longer.
     var parts: [(text: String, weight: Int)] = []
     if let total = progress.bytesTotal, total > 0 {
       let share = min(100, Int(Double(max(0, progress.bytesRead)) / Double(total) * 100))

@@ -1,18 +1,18 @@
 import Base
 import Engine
 
-/// What is said to the person rather than to the next program. Failures to say it are ignored:
-/// there is nowhere left to report them.
+/// Messages for the person rather than for the next program. A message that cannot be written is dropped:
+/// there is nowhere left to report it.
 ///
 /// Thread rule: any thread; a line is one write, so lines of several threads do not mix.
 enum StandardError {
-  /// One line. Control characters (from a file's name or its data) are escaped, so that it stays
-  /// one line and cannot command the terminal.
+  /// Prints one line. Control characters (from a file's name or its data) are escaped, so that it stays one
+  /// line and cannot command the terminal.
   static func line(_ message: String) {
     text(escaped(message) + "\n")
   }
 
-  /// Text as it is.
+  /// Prints text as it is.
   static func text(_ text: String) {
     var text = text
     text.withUTF8 { bytes in
@@ -20,7 +20,7 @@ enum StandardError {
     }
   }
 
-  /// Whether a character commands the terminal or the eye rather than being seen: controls, marks and
+  /// Whether a character acts on the terminal or on the display instead of being shown: controls, marks and
   /// overrides of the direction of writing, separators of lines, the byte-order mark.
   @Sendable static func commandsTerminal(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
@@ -31,8 +31,7 @@ enum StandardError {
     }
   }
 
-  /// The text with everything escaped that it must not do to a terminal, and bytes of paths that are no
-  /// text as `\xE9`.
+  /// The text with all such characters escaped, and bytes of paths that are not text as `\xE9`.
   static func escaped(_ message: String) -> String {
     let message = PathText.shown(message)
     var result = ""

@@ -1,8 +1,8 @@
 import Base
 import Engine
 
-/// What is being measured, on standard error: one redrawn line on a terminal, a line for each run
-/// elsewhere when that is asked for.
+/// Shows on standard error what is being measured: one redrawn line on a terminal; elsewhere a line for each
+/// run, if asked for.
 ///
 /// Thread rule: one thread at a time.
 struct StepProgress {

@@ -6,7 +6,7 @@ import Engine
 struct TerminalPolicy: Sendable, Equatable {
   let isTerminal: Bool
   let isRich: Bool
-  /// Whether characters that draw may be used: anywhere but on a dumb terminal.
+  /// Whether block characters may be drawn: anywhere but on a dumb terminal.
   let allowsBlocks: Bool
 
   init(isTerminal: Bool, noColor: String?, term: String?) {

@@ -20,8 +20,8 @@ struct TextBar {
     return String(repeating: "█", count: units / 8) + Self.eighths[units % 8]
   }
 
-  /// Whether a terminal or a file may be given more than ASCII, as the locale says: the first of the
-  /// three that is set counts, and none is the C locale.
+  /// Whether the locale allows more than ASCII: the first of the three variables that is set decides, and
+  /// none means the C locale.
   static func allowsUnicode(_ environment: (String) -> String?) -> Bool {
     for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
       guard let value = environment(name), !value.isEmpty else { continue }

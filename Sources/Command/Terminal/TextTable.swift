@@ -18,7 +18,7 @@ final class TextTable {
 
   private static let sampleRows = 1000
   private static let gap = 2
-  /// Columns are not cut to less, though lines get longer than the terminal.
+  /// Columns are not cut below this width, even if lines get longer than the terminal is wide.
   private static let minimumWidth = 6
   static let null = "∅"
 
@@ -80,7 +80,7 @@ final class TextTable {
 
   private func line(_ cells: [String?], _ widths: [Int]) -> String {
     var line = ""
-    // Spaces that nothing follows are not printed.
+    // Spaces at the end of a line are not printed.
     var spaces = 0
     for (index, cell) in cells.enumerated() {
       if index > 0 { spaces += Self.gap }

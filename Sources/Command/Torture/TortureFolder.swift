@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// The one folder that `sheaf torture` writes in, inside the folder that it was given. All in it is its own.
+/// The one folder that `sheaf torture` writes in, inside the given folder. Everything in it is its own.
 struct TortureFolder {
   let path: String
 
@@ -30,13 +30,13 @@ struct TortureFolder {
   }
 
   var database: String { file("t.sheaf") }
-  /// What was imported first.
+  /// The input that is imported first.
   var input: String { file("input.csv") }
-  /// What takes its place with `--truncate`.
+  /// The input that takes its place with `--truncate`.
   var second: String { file("second.csv") }
-  /// What was read when all was still.
+  /// The export after an import.
   var exported: String { file("exported.csv") }
-  /// What was read meanwhile.
+  /// The export during an import.
   var beside: String { file("beside.csv") }
 
   private func file(_ name: String) -> String { "\(path)/\(name)" }

@@ -1,4 +1,4 @@
-/// How a round imports.
+/// The options of one round of imports.
 struct TorturePlan {
   let durability: String
   let batchSize: String?
@@ -13,7 +13,7 @@ struct TorturePlan {
     durability = ["full", "group", "none"][random.below(3)]
     replaces = random.below(3) == 0
     let sizes = ["\(max(1, records / 300))", "\(max(1, records / 30))", "1000", "all"]
-    // Without one, all that takes the place of a table is one transaction.
+    // Without a batch size, the replacement of a table is one transaction.
     batchSize = replaces && random.below(2) == 0 ? nil : sizes[random.below(sizes.count)]
     isKeyed = random.below(2) == 0
     compacts = random.below(3) == 0
@@ -23,7 +23,7 @@ struct TorturePlan {
   /// True when readers see the old table or the new one, and nothing between them.
   var isOneTransaction: Bool { batchSize == nil || batchSize == "all" }
 
-  /// - Parameter isFirst: nothing of this input can have been imported.
+  /// - Parameter isFirst: whether certainly nothing of this input has been imported.
   func words(isFirst: Bool, truncates: Bool) -> [String] {
     var words = ["--durability", durability, "--compact", compacts ? "always" : "never"]
     if let batchSize { words += ["--batch-size", batchSize] }

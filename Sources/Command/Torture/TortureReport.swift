@@ -1,4 +1,4 @@
-/// What `sheaf torture` did, and how it ended.
+/// The work of `sheaf torture`, and how it ended.
 struct TortureReport {
   let seed: Int
   var seconds = 0.0
@@ -18,7 +18,7 @@ struct TortureReport {
   /// Exports that were compared with the input.
   var comparisons = 0
   var isInterrupted = false
-  /// What did not hold.
+  /// The guarantee that did not hold.
   var failure: String?
   /// The folder that was kept.
   var folder: String?
@@ -48,12 +48,12 @@ struct TortureReport {
     ].joined(separator: ", ")
   }
 
-  /// One line on what is under way.
+  /// One line about the progress.
   func progress(of seconds: Int) -> String {
     "round \(rounds + 1), \(Int(self.seconds)) of \(seconds) s: \(counts)"
   }
 
-  /// For people: what was done, and what it shows.
+  /// For people: the work done, and what it proves.
   var text: String {
     let held =
       "\(HumanFormat.count(checks, "deep check", "deep checks")) found nothing, and "

@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// Something that did not hold.
+/// A guarantee that did not hold.
 struct TortureFailure: Error {
   let status: ExitStatus
   let what: String
@@ -23,7 +23,7 @@ struct TortureRun {
   private var typical = 0.0
   private let began = System.monotonicNanoseconds
 
-  /// An import of the first records takes about so long, so that there is something to be killed.
+  /// The inputs are chosen so that an import takes about this long, long enough to be killed in.
   private static let wantedSeconds = 0.6
   private static let records = (fewest: 4000, most: 200_000)
 
@@ -35,7 +35,7 @@ struct TortureRun {
     random = RandomSource(seed: UInt64(bitPattern: Int64(seed)))
   }
 
-  /// - Throws: `TortureFailure`, `ChildRun.Interrupted`, or what keeps it from going on.
+  /// - Throws: `TortureFailure`, `ChildRun.Interrupted`, or the error that prevents further rounds.
   mutating func run() throws {
     defer { report.seconds = elapsed }
     try measure()
@@ -53,8 +53,8 @@ struct TortureRun {
 
   /// Writes inputs of a size that this machine takes some time for.
   ///
-  /// By imports of more and more records: what else the machine does makes one slower, so that there are
-  /// fewer records than there might be, and never faster.
+  /// Imports more and more records. Other work of the machine can only make an import slower, so that fewer
+  /// records are used than possible, never more.
   private mutating func measure() throws {
     var records = Self.records.fewest
     while true {
@@ -70,7 +70,7 @@ struct TortureRun {
   }
 
   private mutating func makeInputs(_ records: Int) throws {
-    // Several databases at once are there for a moment: of both inputs, copies of compactions, exports.
+    // Several databases exist at the same time for a moment: of both inputs, copies of compactions, exports.
     let free = try folder.freeSpace()
     let need = 64 << 20 + records * 4000
     guard free >= need else {
@@ -101,7 +101,7 @@ struct TortureRun {
     let input = plan.replaces ? folder.second : folder.input
     for attempt in 0... {
       let words = plan.words(isFirst: attempt == 0, truncates: plan.replaces)
-      // Some attempts, then one that may come to its end.
+      // Some attempts that may be killed, then one that runs to its end.
       let limit = attempt < plan.kills ? fraction() * typical : nil
       let result = try importing(input, words, killAfter: limit, besides: &seen)
       if attempt > 0 { report.resumes += 1 }
@@ -127,7 +127,7 @@ struct TortureRun {
   /// From 0 to 1.
   private mutating func fraction() -> Double { Double(random.below(1_000_001)) / 1e6 }
 
-  /// Kills a compaction, and lets one come to its end.
+  /// Kills a compaction, and lets another run to its end.
   private mutating func compact(_ seen: inout TortureState) throws {
     for isKilled in [true, false] {
       let result = try child(
@@ -170,13 +170,13 @@ struct TortureRun {
     ["import", input, "--into", folder.database, "--table", "t"]
   }
 
-  /// Learns how long an import takes, from those that did all of it.
+  /// Learns the time of an import, from those that imported everything.
   private mutating func note(_ result: ChildRun.Result, _ words: [String]) {
     guard !result.wasKilled, result.ending.status == 0, !words.contains("--resume") else { return }
     typical = typical == 0 ? result.seconds : (typical + result.seconds) / 2
   }
 
-  /// With a reader that comes some time later.
+  /// Imports, with a reader that starts some time later.
   private mutating func importing(
     _ input: String, _ words: [String], killAfter limit: Double?, besides seen: inout TortureState
   ) throws -> ChildRun.Result {
@@ -206,7 +206,7 @@ struct TortureRun {
     if !seen.isThere, let status = read.ending.status.flatMap({ ExitStatus(rawValue: $0) }),
       [.usage, .dataRefused, .inputMissing].contains(status)
     {
-      // It came before there was anything.
+      // The reader came before there was a table.
       return result
     }
     try expectDone(read, "export")
@@ -219,7 +219,7 @@ struct TortureRun {
     guard (try? System.status(path: folder.database).size) ?? 0 > 0 else { return }
     report.checks += 1
     let result = try child(["check", folder.database, "--deep"])
-    // Killed before anything was written to it, it is none yet.
+    // A file that was killed before its first write is empty, and not a database yet.
     if result.ending.status == ExitStatus.dataRefused.rawValue,
       result.text.contains("(it is empty)")
     {
@@ -258,7 +258,7 @@ struct TortureRun {
     throw TortureFailure("sheaf \(what) \(end): \(said)", status: status)
   }
 
-  /// For the tests: what a disk does that does not keep its promises.
+  /// For the tests: imitates a disk that does not keep its promises.
   private func sabotage() throws {
     #if DEBUG
       guard System.environment("SHEAF_TORTURE_DAMAGE") != nil,

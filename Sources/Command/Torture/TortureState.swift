@@ -1,8 +1,8 @@
 import Base
 import Engine
 
-/// What of the inputs has been seen in the database, and what may be seen next: always records from
-/// an input's beginning, never fewer than before.
+/// The part of the inputs that has been seen in the database, and the parts that may be seen next: always
+/// records from an input's beginning, never fewer than before.
 struct TortureState {
   private let folder: TortureFolder
   private let plan: TorturePlan
@@ -10,7 +10,7 @@ struct TortureState {
   var replaces = false
   /// Bytes of the present input that have been seen.
   private var seen = 0
-  /// Whether anything of the second input has been seen: the first is gone for good then.
+  /// Whether a record of the second input has been seen: the first must not come back then.
   private var hasReplaced = false
   /// Whether there is a table to be read.
   private(set) var isThere = false
@@ -24,7 +24,7 @@ struct TortureState {
     ["export", folder.database, "--table", "t", "--output", path]
   }
 
-  /// There is no table.
+  /// Notes that there is no table.
   func takeNothing(isWhole: Bool) throws(TortureFailure) {
     if isThere || isWhole { throw TortureFailure("the table is gone, and its records with it") }
   }

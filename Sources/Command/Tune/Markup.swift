@@ -10,7 +10,7 @@ enum Markup {
       case ">": result += "&gt;"
       case "\"": result += "&quot;"
       case "'": result += "&#39;"
-      // No characters of XML, in which some tools read the page.
+      // These are not allowed in XML, and some tools read the page as XML.
       case "\u{FFFE}", "\u{FFFF}": result += "\u{FFFD}"
       default: result.unicodeScalars.append(scalar)
       }

@@ -2,14 +2,14 @@
 struct ChartPoint {
   /// Where the number is in `results.json`: `summary.3.seconds.median`.
   let key: String
-  /// As `results.json` writes it.
+  /// The number as `results.json` writes it.
   let json: String
   let value: Double
   let low: Double
   let high: Double
-  /// Which batch size, from 0.
+  /// The number of the batch size, from 0.
   let position: Int
-  /// What a person reads when pointing at it.
+  /// The text that appears when a person points at it.
   let label: String
   let isScaled: Bool
 }
@@ -78,7 +78,7 @@ struct TuneChart {
     var ticks = [bottom]
     while let last = ticks.last, last < high { ticks.append(last * 10) }
     let top = ticks.last ?? high
-    // Half a decade is enough room above and below, as long as two marks are left.
+    // Half a decade is enough room above and below, if two marks remain.
     let from = low > bottom * 3.2 ? bottom * 2.5 : bottom
     let to = high < top / 3.2 ? top / 2.5 : top
     let inside = ticks.filter { $0 >= from && $0 <= to }
@@ -158,7 +158,7 @@ struct TuneChart {
   }
 
   private var labels: String {
-    // As many as fit beside each other.
+    // As many labels as fit beside each other.
     let step = (categories.count + 7) / 8
     var text = ""
     for (position, name) in categories.enumerated() where position % max(1, step) == 0 {

@@ -145,7 +145,7 @@ struct TuneCharts {
         + "<g class=\"point s\(one.style)\">"
         + TuneChart.marker(one.style, "13", "6") + "</g></svg>\(Markup.escaped(one.name))</li>"
     }.joined()
-    // What nobody has measured is told from what somebody has.
+    // A chart says which numbers are estimates and not measurements.
     let estimated =
       series.contains { $0.points.contains(where: \.isScaled) }
       ? "<li><svg viewBox=\"0 0 26 12\" aria-hidden=\"true\"><g class=\"point s1 hollow\">"
@@ -169,7 +169,7 @@ struct TuneCharts {
       + "All numbers are in the table below."
   }
 
-  /// Short enough to stand under a chart beside others.
+  /// A label short enough for its place under a chart.
   private static func label(_ size: CountOrAll) -> String {
     guard case .count(let count) = size, count >= 10_000 else { return size.shown }
     if count % 1_000_000 == 0 { return "\(count / 1_000_000)M" }

@@ -1,13 +1,13 @@
-/// How a cost grows with the records, from two imports of different lengths: what an import costs before its
-/// first record is not paid again for every part.
+/// How a cost grows with the records, from two imports of different lengths. The two tell the fixed cost of
+/// an import from the cost of its records.
 struct TuneEstimate: Sendable, Equatable {
   private let records: Int
   private let value: Double
   private let perRecord: Double
 
   /// - Parameters:
-  ///   - short: fewer records, and what they cost; nil, or no fewer: the cost is taken for proportional.
-  ///   - long: more records.
+  ///   - short: fewer records and their cost; nil, or no fewer: the cost is assumed to be proportional.
+  ///   - long: more records and their cost.
   init(_ short: (records: Int, value: Double)?, _ long: (records: Int, value: Double)) {
     records = long.records
     value = long.value
@@ -20,12 +20,12 @@ struct TuneEstimate: Sendable, Equatable {
     perRecord = max(0, slope)
   }
 
-  /// What more records than measured would cost.
+  /// The estimated cost of a number of records.
   func value(_ count: Int) -> Double {
     max(value, value + perRecord * Double(count - records))
   }
 
-  /// How many records can be had for a cost; at least one.
+  /// The number of records for a cost; at least one.
   func count(for cost: Double) -> Int {
     guard perRecord > 0 else { return .max / 2 }
     return Int(min(max(1, Double(records) + (cost - value) / perRecord), 1e15))

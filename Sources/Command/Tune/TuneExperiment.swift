@@ -1,13 +1,12 @@
 import Engine
 
-/// Imports the same input again and again, and collects what was measured.
+/// Imports the same input again and again, and collects the measurements.
 ///
-/// Before anything counts there is one import of the whole input, which also counts its records, and
-/// two of the first transactions of each combination that has many, from which its time is estimated. One
-/// that would take too long is measured on a part of the input, and once on a part of that, so that the
-/// whole can be estimated from two points.
-/// Then come rounds in which every combination has its turn, every other round in the opposite order:
-/// what drifts meanwhile, such as the machine's temperature, hits all alike.
+/// It begins with imports that do not count. One reads the whole input, and counts its records. For each
+/// combination with many transactions, two imports of its first transactions estimate its time. A combination
+/// that would take too long is measured on a part of the input, and once on a part of that, so that the whole
+/// can be estimated from two points. Then come rounds in which every combination has its turn. Every other
+/// round has the opposite order: a drift, such as that of the machine's temperature, affects all alike.
 struct TuneExperiment {
   /// Combinations with fewer transactions are not estimated by themselves.
   private static let manyTransactions = 200
@@ -29,7 +28,7 @@ struct TuneExperiment {
     results.temporary = folder.work
   }
 
-  /// - Returns: why it ended before its end; nil: all has been measured.
+  /// - Returns: the error that ended it early; nil: everything has been measured.
   mutating func run() -> (any Error)? {
     do {
       try measure()
@@ -68,7 +67,7 @@ struct TuneExperiment {
     }
   }
 
-  /// Batches larger than the input are all the same.
+  /// Drops batch sizes not smaller than the input, if `all` is measured: they are the same.
   private mutating func leaveOutTooLarge() {
     guard settings.batchSizes.contains(.all) else { return }
     let total = results.records
@@ -95,8 +94,8 @@ struct TuneExperiment {
         try (records: size * $0, value: importing(combination, limit: size * $0).seconds)
       }
       folder.empty()
-      // Five times the transactions in hardly more time: what they cost is lost in the noise, and rather too
-      // much of it is expected.
+      // Five times the transactions in hardly more time: the noise hides the cost of a transaction. Then the
+      // long import alone counts, and the estimate is rather too high.
       let isClear = pilots[1].value > 1.2 * pilots[0].value
       estimate = TuneEstimate(isClear ? pilots[0] : nil, pilots[1])
     }
@@ -125,7 +124,7 @@ struct TuneExperiment {
     return records
   }
 
-  /// Down to two digits and zeros.
+  /// The number rounded down to two significant digits.
   private static func rounded(_ number: Int) -> Int {
     var unit = 1
     while number / unit >= 100 { unit *= 10 }

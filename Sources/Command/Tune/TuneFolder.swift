@@ -1,16 +1,17 @@
 import Base
 import Engine
 
-/// The folder that an experiment's results go to, and the one inside it in which its databases live
-/// for the length of a run: inside, so that both are on one file system.
+/// The folder for an experiment's results, and the folder inside it for the databases of a run: inside, so
+/// that both are on one file system.
 ///
-/// Files of others are neither read for their content, but for the mark of `sheaf tune`, nor changed.
+/// It never changes files of others, and of their content reads only whether they begin with the mark of
+/// `sheaf tune`.
 struct TuneFolder {
   static let csvName = "results.csv"
   static let jsonName = "results.json"
   static let pageName = "report.html"
 
-  /// How the files of an experiment begin: nothing else is ever overwritten.
+  /// The beginnings of an experiment's files: no other file is ever overwritten.
   private static let marks = [
     csvName: TuneRun.names.joined(separator: ","),
     jsonName: "{\n  \"command\": \"tune\",",
@@ -107,7 +108,7 @@ struct TuneFolder {
     return count == mark.count && bytes == mark
   }
 
-  /// What a run that was killed has left here.
+  /// Removes the files that a killed run has left here.
   private static func removeLeftovers(_ path: String) {
     for name in (try? System.names(in: path)) ?? [] where name.hasPrefix(workPrefix) {
       let number = name.dropFirst(workPrefix.count).prefix { $0.isASCII && $0.isNumber }
@@ -130,8 +131,7 @@ struct TuneFolder {
   /// Removes the files of a run.
   func empty() { Self.empty(work) }
 
-  /// Removes the folder of the databases; with `all`, the results' folder too, if it was not there
-  /// before.
+  /// Removes the folder of the databases; with `all` also the results' folder, if it did not exist before.
   func remove(all: Bool) {
     Self.removeWork(work)
     guard all else { return }

@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// The machine that was measured on.
+/// The machine that runs the experiment.
 struct TuneMachine: Sendable {
   let cores = System.processorCount
   let memory = System.memorySize
@@ -9,7 +9,7 @@ struct TuneMachine: Sendable {
   let kernel = System.kernel
   let system = System.systemName
   let fileSystem: String?
-  /// Processes that wanted a processor in the minute before.
+  /// Processes that were ready to run, on average over the last minute.
   let load = System.loadAverage
 
   init(folder: String) {

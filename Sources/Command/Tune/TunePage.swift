@@ -1,13 +1,13 @@
 import Base
 import Engine
 
-/// The results as a page: one file of HTML that is also XML, without scripts and without anything
-/// from elsewhere.
+/// The results as a page: one file of HTML that is also XML, without scripts and without anything from
+/// elsewhere.
 ///
-/// Every number of an experiment carries, beside its text for people, where it is in `results.json`
-/// (`data-key`) and what it is there (`data-value`), so that a check can compare them.
+/// Every number of an experiment carries, beside its text for people, its place in `results.json`
+/// (`data-key`) and its value there (`data-value`), so that a check can compare them.
 struct TunePage {
-  /// How the file begins, and how an earlier one is known.
+  /// The beginning of the file, by which an earlier one is recognized.
   static let beginning =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
     + "<meta name=\"generator\" content=\"sheaf tune"
@@ -63,7 +63,7 @@ struct TunePage {
       + "\(combination.durability.rawValue)</code>.</p>\n</section>\n"
   }
 
-  /// With what it is about, up to its colon, made to stand out.
+  /// A reason whose subject, up to the colon, is emphasized.
   private static func reason(_ text: String) -> String {
     guard let colon = text.firstIndex(of: ":") else { return "<li>\(Markup.escaped(text))</li>\n" }
     let subject = Markup.element("strong", "", Markup.escaped(String(text[...colon])))
@@ -150,7 +150,7 @@ struct TunePage {
     }.joined(separator: " – ")
   }
 
-  /// As `results.json` writes it, texts without their quotes.
+  /// A value as `results.json` writes it, texts without their quotes.
   static func text(_ value: JSONValue) -> String {
     if case .string(let text) = value { return Markup.escaped(text) }
     return String(decoding: value.line.dropLast(), as: UTF8.self)
@@ -207,6 +207,6 @@ struct TunePage {
 }
 
 extension String {
-  /// As a heading begins.
+  /// The text as the beginning of a heading.
   fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

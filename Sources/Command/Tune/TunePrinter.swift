@@ -11,7 +11,7 @@ struct TunePrinter {
   }
 
   func print(to output: BufferedOutput) throws {
-    // Cells are texts already; the types say only which columns stand to the right.
+    // The cells are formatted already; the types only align numbers to the right.
     let table = TextTable(
       [
         Column("batch size", .int), Column("durability", .text), Column("time", .int),

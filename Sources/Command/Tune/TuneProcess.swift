@@ -13,7 +13,7 @@ enum TuneProcess {
     subscript(_ fact: ChildWord.Fact) -> Int { facts[fact.rawValue] ?? 0 }
   }
 
-  /// - Throws: `ChildRun.Interrupted`, or a `CommandError` with what the child said of its failure.
+  /// - Throws: `ChildRun.Interrupted`, or a `CommandError` with the child's message about its failure.
   static func run(_ words: [String]) throws -> Measurement {
     let result = try ChildRun.finish(try ChildRun.start(words))
     return Measurement(
@@ -22,7 +22,7 @@ enum TuneProcess {
       facts: try facts(result.text, result.ending))
   }
 
-  /// Microseconds: more digits would only pretend.
+  /// Microseconds: further digits would not be exact.
   private static func rounded(_ seconds: Double) -> Double { (seconds * 1e6).rounded() / 1e6 }
 
   private static func facts(_ text: String, _ ending: ChildEnding) throws(CommandError)
@@ -37,7 +37,7 @@ enum TuneProcess {
       if words.count == 2, let number = Int(words[1]) { facts[String(words[0])] = number }
     }
     if ending.status == 0 { return facts }
-    // What the system does when it is out of memory.
+    // The system sends this signal when it is out of memory.
     if ending.signal == System.killSignal {
       throw CommandError(
         .inputOutput, "a measured process was killed; is there enough memory? try --limit")

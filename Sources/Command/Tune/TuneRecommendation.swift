@@ -2,15 +2,15 @@ import Engine
 
 /// The batch size to use, and why in plain words.
 ///
-/// The rule, for each durability: of the batch sizes whose median time is within 5% of the fastest
-/// one's, the smallest. Durability itself is no matter of speed, so it is not chosen here: the
-/// recommendation is for the default of `sheaf import` where that was measured.
+/// The rule, for each durability: of the batch sizes whose median time is within 5% of the fastest one's, the
+/// smallest. The durability is not a question of speed, so it is not chosen here: the recommendation is for
+/// the default of `sheaf import` where that was measured.
 struct TuneRecommendation: Sendable {
   static let tolerance = 0.05
   static let rule =
     "the smallest batch whose median time is within 5% of the fastest, for the same durability"
 
-  /// What was found for one durability.
+  /// The result for one durability.
   struct Choice: Sendable {
     let chosen: TuneSummary
     let fastest: TuneSummary
@@ -100,7 +100,7 @@ private struct TuneReasons {
     return sentences
   }
 
-  /// A smaller batch that only its slower runs kept from being chosen.
+  /// A smaller batch that would have been chosen without its slower runs.
   private var unrest: String? {
     let bound = choice.fastest.seconds.median * (1 + TuneRecommendation.tolerance)
     let rival = siblings.first {

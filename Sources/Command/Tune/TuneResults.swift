@@ -2,20 +2,20 @@ import Importer
 import Base
 import Engine
 
-/// All that an experiment found: what `results.json` says, and everything else is made from.
+/// All results of an experiment: the content of `results.json`, and the source of everything else.
 struct TuneResults: Sendable {
-  /// Batch sizes that make no difference are taken out once the input is known.
+  /// Batch sizes that make no difference are removed once the size of the input is known.
   var settings: TuneSettings
   let machine: TuneMachine
-  /// Greenwich.
+  /// UTC.
   let began = System.now(local: false)
-  /// Where the databases lay.
+  /// The folder of the databases.
   var temporary = ""
-  /// Records that the whole input has, or `--limit` allows.
+  /// Records of the whole input, or the number of `--limit`.
   var records = 0
   var rejected = 0
   var runs: [TuneRun] = []
-  /// Runs on a small part of the input, from which, and the runs on a larger one, the whole is estimated.
+  /// Runs on a small part of the input: the whole is estimated from them and the runs on a larger part.
   var parts: [TuneRun] = []
   var notes: [String] = []
   /// False when a signal or an error ended the experiment early.
@@ -37,7 +37,7 @@ struct TuneResults: Sendable {
       + "\(two(began.hour)):\(two(began.minute)):\(two(began.second))Z"
   }
 
-  /// The command that does it again.
+  /// The command that repeats the experiment.
   var command: String {
     (["sheaf"] + GivenWords.all.map(ShellWord.quoted))
       .joined(separator: " ")
@@ -60,7 +60,7 @@ struct TuneResults: Sendable {
     ]
   }
 
-  /// The object of `json`, a line for each of its members and for each element of its long arrays.
+  /// The object `json` as text, with a line for each of its members and each element of its long arrays.
   var file: [UInt8] {
     guard case .object(let members) = json else { return json.line }
     var text = "{\n"

@@ -1,6 +1,6 @@
 import Engine
 
-/// One measured import, and the compaction behind it.
+/// One measured import, and the compaction after it.
 struct TuneRun: Sendable, Equatable {
   let round: Int
   let combination: TuneCombination
@@ -19,7 +19,7 @@ struct TuneRun: Sendable, Equatable {
   /// Of the process that imported.
   let peakMemory: Int
 
-  /// All of a run, as `results.json` and `results.csv` name it.
+  /// All values of a run, under their names in `results.json` and `results.csv`.
   var fields: [(name: String, value: JSONValue)] {
     [
       ("round", .int(round)), ("batchSize", combination.batchSize.json),
@@ -41,7 +41,7 @@ struct TuneRun: Sendable, Equatable {
   var json: JSONValue { .object(fields.map { .init(key: $0.name, value: $0.value) }) }
 }
 
-/// A number that can be half-way between two others.
+/// A number with a middle between any two values.
 protocol Measured: Comparable, Sendable {
   static func middle(_ lower: Self, _ upper: Self) -> Self
 }
@@ -79,15 +79,15 @@ struct Spread<Value: Measured>: Sendable {
 
 /// The runs of one combination together.
 ///
-/// Where they read a part of the input only, times, sizes and bytes are estimated for all of it; memory is
+/// When the runs read only a part of the input, times, sizes and bytes are estimated for all of it; memory is
 /// not.
 struct TuneSummary: Sendable {
   let combination: TuneCombination
   let runs: Int
-  /// That each run read.
+  /// The records that each run read.
   let records: Int
   let isScaled: Bool
-  /// A run on fewer records, which the estimate goes by; nil without one.
+  /// A run on fewer records, for the estimate; nil without one.
   let part: TuneRun?
   let seconds: Spread<Double>
   let bytesWritten: Spread<Int>
@@ -100,7 +100,7 @@ struct TuneSummary: Sendable {
   ///
   /// - Parameters:
   ///   - total: the records of the whole input.
-  ///   - parts: runs on fewer records than the others; without one, all is multiplied.
+  ///   - parts: runs on fewer records than the others; without one, the cost is assumed to be proportional.
   init?(_ combination: TuneCombination, _ all: [TuneRun], total: Int, parts: [TuneRun] = []) {
     let runs = all.filter { $0.combination == combination }
     let records = runs.first?.records ?? 0

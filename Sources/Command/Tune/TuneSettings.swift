@@ -1,6 +1,6 @@
 import Engine
 
-/// What is measured: each batch size with each durability.
+/// One combination to be measured: a batch size and a durability.
 struct TuneCombination: Sendable, Equatable {
   let batchSize: CountOrAll
   let durability: Durability
@@ -13,12 +13,12 @@ struct TuneCombination: Sendable, Equatable {
     }
   }
 
-  /// As a sentence names it: `1,000 objects a transaction, group`.
+  /// For sentences: `1,000 objects a transaction, group`.
   var phrase: String { "\(batchSize.phrase), \(durability.rawValue)" }
 }
 
 extension CountOrAll {
-  /// As the option writes it.
+  /// The text of the option.
   var word: String {
     switch self {
     case .count(let count): "\(count)"
@@ -26,7 +26,7 @@ extension CountOrAll {
     }
   }
 
-  /// As a table shows it.
+  /// The text in a table.
   var shown: String {
     switch self {
     case .count(let count): HumanFormat.count(count)
@@ -49,7 +49,7 @@ extension CountOrAll {
     }
   }
 
-  /// From the smallest to the largest.
+  /// Whether one batch size comes before the other, from the smallest to the largest.
   static func isSmaller(_ one: CountOrAll, _ other: CountOrAll) -> Bool {
     switch (one, other) {
     case (.count(let first), .count(let second)): first < second
@@ -59,7 +59,7 @@ extension CountOrAll {
   }
 }
 
-/// What was asked of `sheaf tune`.
+/// The arguments of `sheaf tune`.
 struct TuneSettings: Sendable {
   let input: String
   /// From the smallest to the largest.
@@ -67,12 +67,12 @@ struct TuneSettings: Sendable {
   let durabilities: [Durability]
   let repeats: Int
   let limit: Int?
-  /// A combination that would take longer for one run is measured on fewer records.
+  /// A combination whose run would take more seconds is measured on fewer records.
   let maxSeconds: Int
   /// Options of `sheaf import`, as they were written.
   let importWords: [String]
 
-  /// What is measured, in the order of the first round.
+  /// The combinations to be measured, in the order of the first round.
   var combinations: [TuneCombination] {
     batchSizes.flatMap { size in
       durabilities.map { TuneCombination(batchSize: size, durability: $0) }

@@ -8,8 +8,8 @@ package final class BlockReader: Sendable {
   private let verified: VerifiedTable
   /// The blocks that this process has written last.
   let recent = RecentBlocks()
-  /// What readers of single objects found out about blocks, kept for the next reader. It points into the
-  /// file: nothing in it may outlive this object.
+  /// State that readers of single objects have built up about blocks, kept for the next reader. It points
+  /// into the file: nothing in it may outlive this object.
   package let known = Pool()
 
   package init(storage: any Storage) throws(SystemError) {
@@ -19,7 +19,7 @@ package final class BlockReader: Sendable {
 
   /// The bytes of a block whose checksum covers all of it.
   ///
-  /// - Parameter end: where the version that refers to it ends.
+  /// - Parameter end: the end of the version that refers to it.
   /// - Throws: `BlockError` naming the block, when it lies outside or its checksum does not match.
   package func block(_ reference: BlockReference, end: UInt64) throws(BlockError)
     -> UnsafeRawBufferPointer
@@ -36,7 +36,7 @@ package final class BlockReader: Sendable {
   package func withCopy<Result>(
     of reference: BlockReference, end: UInt64, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
-    // Bounds the length of the allocation.
+    // Bounds the allocation: the length comes from the file.
     try checkPlace(reference, end: end)
     if Int(reference.length) <= RecentBlocks.mostBytes, let bytes = recent.bytes(of: reference) {
       return try bytes.withUnsafeBytes(body)

@@ -1,9 +1,9 @@
 import Base
 
-/// Where a block lies, and the checksum of its bytes.
+/// The place of a block, and the checksum of its bytes.
 ///
-/// The checksum sits in the parent, so that the commit slot vouches for the whole tree below it
-/// (Merkle). For a cluster it covers the cluster's header, which holds its columns' checksums.
+/// The checksum sits in the parent, so that the commit slot vouches for the whole tree below it (Merkle). For
+/// a cluster it covers the cluster's header, which holds its columns' checksums.
 package struct BlockReference: Sendable, Hashable {
   package var offset: UInt64
   package var length: UInt32

@@ -21,7 +21,7 @@ package final class BlockWriter {
   }
 
   private static let writeBytes = 1 << 20
-  /// Room behind a first block for the nodes of a small transaction.
+  /// Room for the nodes of a small transaction, behind its first block.
   private static let nodeBytes = 1 << 13
   /// Blocks from here on are written without being copied first.
   private static let directBytes = 1 << 18
@@ -71,11 +71,13 @@ package final class BlockWriter {
     return try put(bytes, checksum: checksum, into: &nodes)
   }
 
-  /// Drops a block that the transaction no longer refers to, its own or an older version's. In pages that
-  /// stay as they are, a table and the one that is pending beside it may each drop a block that both have.
+  /// Drops a block that the transaction no longer refers to, its own or an older version's.
   ///
-  /// - Throws: `BlockError` for what is not a block or was dropped before: otherwise its bytes would be
-  ///   subtracted from those of living blocks in the same page, which would then be overwritten.
+  /// In frozen pages nothing is freed: a table and its pending version may each drop a block that both have.
+  ///
+  /// - Throws: `BlockError` for a reference that is not to a block, or to one that was dropped before:
+  ///   otherwise its bytes would be subtracted from those of living blocks in the same page, which would then
+  ///   be overwritten.
   package func drop(_ reference: BlockReference) throws(BlockError) {
     guard let bytes = reference.bytes(within: .max) else {
       throw surplus(reference.offset, reference.length, "it is to be freed, and it is no block")
@@ -89,7 +91,7 @@ package final class BlockWriter {
     dropped.append(bytes)
   }
 
-  /// Has the pages of blocks of the newest version stay as they are, whoever drops something there.
+  /// Freezes the pages of blocks of the newest version: dropping a block there frees nothing.
   func freeze(_ blocks: [Range<Int>]) { space.freeze(blocks) }
 
   private func surplus(_ offset: UInt64, _ length: UInt32, _ what: String) -> BlockError {
@@ -98,7 +100,7 @@ package final class BlockWriter {
 
   /// Makes the blocks placed and dropped so far part of a version.
   ///
-  /// - Throws: `BlockError` when more was dropped than there is; the map is useless then.
+  /// - Throws: `BlockError` when more bytes were dropped than exist; the map is useless then.
   package func commit(version: UInt64) throws(BlockError) {
     do {
       try space.commit(version: version, added: added, dropped: dropped)
@@ -155,7 +157,7 @@ package final class BlockWriter {
       try write(&run)
       try write(bytes, into: &run)
     } else {
-      // The nodes that follow must not move it.
+      // Room for the nodes that follow, so that they do not move the buffer.
       if run.buffer.isEmpty { run.buffer.reserveCapacity(bytes.count + Self.nodeBytes) }
       run.buffer.append(contentsOf: bytes)
     }
@@ -190,7 +192,7 @@ package final class BlockWriter {
     run.buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Writes what comes next in a run, whose buffer has no other bytes.
+  /// Writes the next bytes of a run directly; its buffer is empty.
   private func write(_ bytes: [UInt8], into run: inout Run) throws {
     let start = run.start
     let end = Layout.pages(holding: start + bytes.count) * Layout.pageBytes
@@ -205,7 +207,7 @@ package final class BlockWriter {
   /// Grows by at least an eighth, so that the number of growths stays logarithmic; the commit's flush makes
   /// the new length durable before a slot refers to it.
   private func grow(to end: Int) throws {
-    // The next writer would count reserved pages as used, and reserve an eighth more, and so on.
+    // The next writer would count the reserved pages as used, and reserve an eighth more each time.
     let step = space.hasUnknownPages ? 0 : min(max(length / 8, 1 << 18), 1 << 28)
     let wanted = Layout.pages(holding: max(end, length + step)) * Layout.pageBytes
     try storage.resize(to: wanted)

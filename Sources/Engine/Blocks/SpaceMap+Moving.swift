@@ -1,4 +1,4 @@
-/// What moving blocks to the front of the file asks of the map.
+/// Questions to the map when blocks move to the front of the file.
 extension SpaceMap {
   /// True when all of these pages may be taken; pages beyond the end may.
   func isFree(_ pages: Range<Int>) -> Bool {
@@ -21,7 +21,7 @@ extension SpaceMap {
     let last = versions.max()
     return pages.contains { page in
       guard page < pageCount else { return false }
-      // A table that is pending beside another has blocks of it.
+      // A pending table has blocks there, too.
       if frozen.contains(page) { return true }
       guard let last else { return false }
       return birth[page] <= last
@@ -29,10 +29,10 @@ extension SpaceMap {
     }
   }
 
-  /// Pages that the newest version does not use, and that none of the given ones reaches: what readers of
-  /// older versions keep from reuse.
+  /// Pages that the newest version does not use, and that none of the given ones reaches: readers of older
+  /// versions keep them from reuse.
   ///
-  /// To be called when the map has been reclaimed.
+  /// Call after `reclaim`.
   func pagesHeldBack(besides kept: [UInt64]) -> Int {
     blocked.values.reduce(0) { sum, pages in
       sum
@@ -45,13 +45,12 @@ extension SpaceMap {
     }
   }
 
-  /// Where the file could end if all blocks of the newest version that may be moved lay at its front, in
-  /// pages.
+  /// The end of the file, in pages, if all movable blocks of the newest version lay at its front.
   ///
   /// - Parameters:
   ///   - least: pages before this one stay.
   ///   - slack: pages that may be left over.
-  ///   - isFixed: whether a page that is in use has to stay as it is.
+  ///   - isFixed: whether a used page must stay as it is.
   /// - Complexity: O(pages).
   package func endWithoutHoles(
     notBelow least: Int, slack: Int, isFixed: (Int) -> Bool

@@ -40,17 +40,18 @@ package final class SpaceMap {
   private(set) var blocked: [UInt64: [Retired]] = [:]
   /// While rebuilding: the versions that count, ascending, the newest last.
   private var counted: [UInt64] = []
-  /// While rebuilding: the places among them of older versions that reach a page, but where these are the
-  /// newest's neighbours, and it reaches the page too: then the birth says so.
+  /// While rebuilding: for each page, the older versions that reach it, as places in `counted`. A page that
+  /// the newest version and its direct neighbours reach is not listed: its birth says so.
   private var reaching: [Int: Places] = [:]
   /// Whether some held version's pages were unknown when the map was made.
   private var isPartlyUnknown = false
   /// The pages that the open transaction has taken.
   private(set) var taken: [Range<Int>] = []
-  /// Pages of tables that something is pending beside: the pending table shares them with the visible one.
-  /// What either drops of them stays, until the map is made anew: who has them still, only a walk can tell.
+  /// Pages of tables that have pending rows: the pending table shares them with the visible one. A block that
+  /// one of the two drops there stays until the map is rebuilt: only a walk can tell whether the other still
+  /// has it.
   @exclusivity(unchecked) private(set) var frozen = PageSet()
-  /// Pages that are frozen with the open transaction, and the blocks there.
+  /// Pages, and blocks in them, that the open transaction freezes.
   @exclusivity(unchecked) private var freezingPages = PageSet()
   private var freezing: [Range<Int>] = []
 
@@ -74,15 +75,16 @@ package final class SpaceMap {
     free = PageSet()
   }
 
-  /// Makes room for a file's pages in one step, within reason: its length is only said to be filled.
+  /// Makes room for a file's pages in one step, up to a limit: only the file's length claims that there are
+  /// so many.
   package func reserve(pages count: Int) {
     let count = min(count, 1 << 20)
     filled.reserveCapacity(count)
     birth.reserveCapacity(count)
   }
 
-  /// Rebuilding from a file: counts blocks of the newest version. Their pages are taken from the free ones
-  /// in the end, by `finishCounting`.
+  /// Rebuilding from a file: counts blocks of the newest version. `finishCounting` then takes their pages
+  /// from the free ones.
   package func countLive(_ blocks: [Range<Int>]) {
     extend(to: blocks.reduce(0) { max($0, Self.pages($1).upperBound) })
     let version = version
@@ -92,24 +94,39 @@ package final class SpaceMap {
     filled.withUnsafeMutableBufferPointer { filled in
       birth.withUnsafeMutableBufferPointer { birth in
         for bytes in blocks {
-          for page in Self.pages(bytes) {
-            if let frozen, frozen.contains(page) { continue }
-            filled[page] = Self.sum(filled[page], Self.share(bytes, of: page))
-            birth[page] = version
+          let pages = Self.pages(bytes)
+          if pages.isEmpty { continue }
+          if let frozen, pages.contains(where: frozen.contains) {
+            for page in pages where !frozen.contains(page) {
+              filled[page] = Self.sum(filled[page], Self.share(bytes, of: page))
+              birth[page] = version
+            }
+            continue
           }
+          // All between the first and the last page are full: without a question for each, the compiler takes
+          // several at a time.
+          let (first, last) = (pages.lowerBound, pages.upperBound - 1)
+          filled[first] = Self.sum(filled[first], Self.share(bytes, of: first))
+          if last > first {
+            for page in first + 1..<last {
+              filled[page] = Self.sum(filled[page], UInt32(Layout.pageBytes))
+            }
+            filled[last] = Self.sum(filled[last], Self.share(bytes, of: last))
+          }
+          for page in pages { birth[page] = version }
         }
       }
     }
   }
 
-  /// Rebuilding from a file, before all other blocks are counted: those of tables that something is pending
-  /// beside. From now on nothing counts in their pages.
+  /// Rebuilding from a file: counts the blocks of tables that have pending rows, before all other blocks.
+  /// From now on nothing counts in their pages.
   package func countFrozen(_ blocks: [Range<Int>]) {
     countLive(blocks)
     for bytes in blocks { frozen.insert(Self.pages(bytes)) }
   }
 
-  /// Has the open transaction freeze the pages of blocks of the newest version.
+  /// Lets the open transaction freeze the pages of blocks of the newest version.
   package func freeze(_ blocks: [Range<Int>]) {
     freezing += blocks
     for bytes in blocks { freezingPages.insert(Self.pages(bytes)) }
@@ -135,13 +152,16 @@ package final class SpaceMap {
   /// Places in the list of versions that count, in ranges that ascend and do not touch.
   package typealias Places = [Range<Int>]
 
-  /// Rebuilding from a file, after all `countLive`: which older versions are going to be counted, ascending.
+  /// Rebuilding from a file: sets the older versions that will be counted, ascending. Call after all
+  /// `countLive`.
   package func beginCountingHeld(_ versions: [UInt64]) { counted = versions + [version] }
 
-  /// Rebuilding from a file: a block that some of the older versions reach, given by their places.
+  /// Rebuilding from a file: counts a block that some of the older versions reach.
   ///
-  /// When a page was born and when it died cannot be read from the file, but which of the versions that count
-  /// reach it can: the first and the last of neighbours will do.
+  /// The birth and death of a page are not in the file. The walk finds which of the counted versions reach
+  /// it; of neighbouring versions the first and the last are enough.
+  ///
+  /// - Parameter places: the places of these versions in the list of versions.
   package func countHeld(_ bytes: Range<Int>, by places: Places) {
     guard let last = places.last else { return }
     let pages = Self.pages(bytes)
@@ -155,7 +175,7 @@ package final class SpaceMap {
     }
   }
 
-  /// All places that are in one or the other.
+  /// All places that are in either set.
   package static func union(_ left: Places, _ right: Places) -> Places {
     if left == right { return left }
     var result: Places = []
@@ -193,7 +213,7 @@ package final class SpaceMap {
     counted = []
   }
 
-  /// Makes lives of the places of the versions that reach a page.
+  /// Converts the places of the versions that reach a page to its lives.
   private func note(_ page: Int, reachedBy places: Places) {
     var places = places
     let isLive = filled[page] > 0
@@ -243,8 +263,8 @@ package final class SpaceMap {
     return nil
   }
 
-  /// How many pages older versions keep from reuse, of which some of the given ones reach each; and how many
-  /// of these exactly one of them reaches, by version.
+  /// How many pages only older versions keep from reuse. Counts pages that any of the given versions reaches,
+  /// and for each version those that it alone of them reaches.
   ///
   /// - Parameter kept: ascending.
   package func retiredPages(reachedBy kept: [UInt64]) -> (all: Int, alone: [UInt64: Int]) {
@@ -307,19 +327,19 @@ package final class SpaceMap {
     return pages
   }
 
-  /// More bytes were to be freed than there are.
+  /// More bytes were to be freed than exist.
   package struct Surplus: Error {
     let bytes: Range<Int>
     let page: Int
   }
 
-  /// The open transaction became `version`: its new blocks count, what it dropped retires, and pages that it
-  /// took and did not fill are free.
+  /// The open transaction became `version`: its new blocks count, the blocks that it dropped retire, and
+  /// pages that it took and did not fill are free.
   ///
   /// - Parameters:
   ///   - added: the bytes of the new blocks.
   ///   - dropped: the bytes of the dropped blocks.
-  /// - Throws: `Surplus` when more is dropped than there is; the map is useless then.
+  /// - Throws: `Surplus` when more is dropped than exists; the map is useless then.
   package func commit(
     version: UInt64, added: [Range<Int>], dropped: [Range<Int>]
   ) throws(Surplus) {
@@ -394,11 +414,15 @@ package final class SpaceMap {
     (filled[page], free.contains(page))
   }
 
-  /// Whether a page stays as it is, whatever is dropped there: how much of it is filled is not known then.
+  /// Whether a page is frozen: dropping a block in it frees nothing, and how much of it is filled is not
+  /// known then.
   func isFrozen(_ page: Int) -> Bool { frozen.contains(page) || freezingPages.contains(page) }
 
   /// Bytes that the newest version's blocks and the two slots fill.
-  var filledBytes: Int { filled.reduce(0) { $0 + min(Int($1), Layout.pageBytes) } }
+  var filledBytes: Int {
+    // Cannot overflow: no more pages than a file's length has.
+    filled.reduce(0) { $0 &+ Int(min($1, UInt32(Layout.pageBytes))) }
+  }
 
   /// The end of the last page that the newest version uses, in pages.
   package var liveEnd: Int {
@@ -418,7 +442,7 @@ package final class SpaceMap {
     }
     filled.removeLast(pageCount - end)
     birth.removeLast(birth.count - end)
-    // A map that was made by a walk ends with the last block, which may lie before a version's end.
+    // A rebuilt map ends with the last block, which may lie before a version's end.
     return max(end, least)
   }
 

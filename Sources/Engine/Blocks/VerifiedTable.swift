@@ -3,8 +3,8 @@ import Base
 /// Remembers which bytes of a file matched their checksums, so that they are hashed once and not at every
 /// use.
 ///
-/// A table of atomic words, 2 MB of addresses that use memory only where they are needed. What is displaced
-/// from it is hashed again; only a collision of 48 bits can make unverified bytes count as verified.
+/// A table of atomic words: 2 MB of addresses that use memory only where they are touched. Bytes whose entry
+/// was displaced are hashed again; only a collision of 48 bits can make unverified bytes count as verified.
 ///
 /// Thread rule: any thread; readers share the table without a lock.
 package final class VerifiedTable: @unchecked Sendable {
@@ -36,8 +36,8 @@ package final class VerifiedTable: @unchecked Sendable {
   }
 }
 
-/// Which parts of one block were verified. Part 0 is what the reference's own checksum covers; whoever
-/// divides the block defines the others. Sixteen parts share a word.
+/// The verified parts of one block. Part 0 is the bytes that the reference's own checksum covers; the code
+/// that divides the block numbers the others. Sixteen parts share a word.
 ///
 /// A block's place and checksum identify it: a reused page has other checksums.
 ///
@@ -65,7 +65,7 @@ package struct VerifiedParts: Sendable {
     return value & ~0xFFFF == tag && value & bit != 0
   }
 
-  /// To be called when the part's bytes matched their checksum.
+  /// Call when the part's bytes have matched their checksum.
   package func insert(_ part: Int) {
     let (word, tag, bit) = entry(part)
     let value = word.load()

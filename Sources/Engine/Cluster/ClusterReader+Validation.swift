@@ -23,12 +23,12 @@ extension ClusterReader {
     }
   }
 
-  /// The same for the keys only.
+  /// Validates the keys only.
   package func validateKeys() throws(ClusterError) {
     if let problem = try keys().inconsistency() { throw .damagedKeys(problem) }
   }
 
-  /// The same for one column only, which may be sound although others are damaged.
+  /// Validates one column only, which may be sound although others are damaged.
   package func validate(id: UInt32) throws(ClusterError) {
     if let column = try column(id: id) { try validate(column, DecodedColumn()) }
   }
@@ -43,9 +43,9 @@ extension ClusterReader {
 }
 
 extension ColumnReader {
-  /// Makes sure that a column of that type can read every row.
+  /// Checks that a column of that type can read every row.
   ///
-  /// To be called after the cluster was validated: bounds of numbers and dates then hold for every row.
+  /// Call after `validate`: bounds of numbers and dates then hold for every row.
   ///
   /// - Throws: `ClusterError.misfit` for the first row that it cannot read.
   /// - Complexity: O(1) when the bounds decide, otherwise O(bytes).
@@ -66,7 +66,7 @@ extension ColumnReader {
     }
   }
 
-  /// What is wrong with the decoded column; nil when everything is consistent.
+  /// The first contradiction between the decoded column and the directory; nil when everything is consistent.
   fileprivate func inconsistency(_ decoded: DecodedColumn) -> String? {
     if let problem = structureProblem() { return problem }
     var nulls = 0
@@ -94,7 +94,7 @@ extension ColumnReader {
     return nil
   }
 
-  /// True for rows that are also read singly: where finding a row means reading those before it in its block,
+  /// True for rows that are also read singly. If reading a row means reading those before it in its block,
   /// only the last one of each block is.
   private func readsAlone(_ row: Int) -> Bool {
     let numbers: PackedNumbers

@@ -78,8 +78,8 @@ package struct ClusterReader {
     return UnsafeRawBufferPointer(rebasing: bytes[..<length])
   }
 
-  /// True when the cluster's header and directory have the checksum in its reference. To be called once,
-  /// before the cluster is first read.
+  /// True when the cluster's header and directory have the checksum in its reference. Call once, before the
+  /// cluster is first read.
   package static func verifyHeader(_ bytes: UnsafeRawBufferPointer, checksum: UInt64) -> Bool {
     header(of: bytes).map { Checksum.of($0) } == checksum
   }
@@ -251,7 +251,7 @@ package struct ClusterKeys {
     return row < rowCount && self.offset(row) == offset ? row : nil
   }
 
-  /// What is wrong with the keys; nil when they ascend from 0.
+  /// The first contradiction in the keys; nil when they ascend from 0.
   func inconsistency() -> String? {
     var previous: Int64 = -1
     for row in 0..<rowCount {

@@ -45,7 +45,7 @@ package final class ColumnWindow {
 
   // MARK: Decoding
 
-  /// To be called before decoding rows of a column.
+  /// Call before decoding rows of a column.
   ///
   /// - Throws: `ClusterError.misfit` when an entry of its dictionary does not fit the type.
   /// - Complexity: O(1), or O(entries of the dictionary).
@@ -57,7 +57,7 @@ package final class ColumnWindow {
     guard case .dictionary(let dictionary) = column.body else { return }
     let count = dictionary.entries.count
     if isText {
-      // Entries that occur once are not worth making beforehand.
+      // Entries that occur once are not worth preparing.
       if count > max(column.rowCount / 2, 16) { return }
       decoded.decode(entriesOf: dictionary)
       form = .entries

@@ -6,9 +6,9 @@
 /// them: the processor then waits for their memory at once, instead of for one after the other.
 ///
 ///     place    the dictionary's entry, the row, or the number
-///     stored   where that string lies
-///     isASCII  the first look at its bytes
-///     value    what it means
+///     stored   the bytes of that string
+///     isASCII  the first look at these bytes
+///     value    the value that they spell
 ///
 /// Keeps a pointer into the cluster's bytes, like the `ColumnReader` it is made from.
 ///
@@ -217,7 +217,7 @@ extension String {
   @inline(__always)
   init?(spelled bytes: UnsafeRawBufferPointer, isASCII: Bool) {
     self.init(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
-    // When decoding has repaired something, the bytes differ now.
+    // If decoding has replaced invalid bytes, the text's bytes differ from these.
     if !isASCII, !isSpelled(bytes) { return nil }
   }
 

@@ -194,7 +194,7 @@ package struct RowBuffer: Sendable {
   /// - Parameters:
   ///   - key: called with each new row, from 0.
   ///   - decode: called with each column's identifier; decodes the same number of rows, damaged ones as null.
-  /// - Throws: what `decode` throws; `ClusterError.tooLarge`; the buffer is then unchanged.
+  /// - Throws: the errors of `decode`; `ClusterError.tooLarge`; the buffer is then unchanged.
   package mutating func append(
     rowCount count: Int, key: (Int) -> Int64,
     decode: (UInt32, DecodedColumn) throws(ClusterError) -> Void

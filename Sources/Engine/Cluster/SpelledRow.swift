@@ -7,7 +7,7 @@ package struct SpelledRow: Sendable {
   package private(set) var bytes: [UInt8] = []
   /// One for each column, relative to the start of `bytes`.
   package private(set) var spans: [TextSpan] = []
-  /// Larger ones are not worth keeping.
+  /// Larger buffers are not worth keeping.
   private static let mostKept = 1 << 16
 
   package init() {}
@@ -33,7 +33,7 @@ package struct SpelledRow: Sendable {
         length: UInt32(truncatingIfNeeded: bytes.count - start)))
   }
 
-  /// Calls `body` with what the spans' offsets count from, and the first span.
+  /// Calls `body` with the address that the spans' offsets are relative to, and the first span.
   @inline(__always)
   package func withSpans<Result>(
     _ body: (UnsafeRawPointer, UnsafePointer<TextSpan>) throws -> Result
@@ -41,7 +41,7 @@ package struct SpelledRow: Sendable {
     var none = TextSpan.null
     return try bytes.withUnsafeBytes { bytes in
       try spans.withUnsafeBufferPointer { spans in
-        // Of no bytes and no columns nothing is read: any address does.
+        // Without bytes and columns nothing is read: any address will do.
         try withUnsafePointer(to: &none) {
           try body(bytes.baseAddress ?? UnsafeRawPointer($0), spans.baseAddress ?? $0)
         }

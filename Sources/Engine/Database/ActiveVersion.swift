@@ -8,7 +8,7 @@ public struct ActiveVersion: Sendable, Equatable {
   public struct Holder: Sendable, Equatable {
     /// The process's number.
     public let process: Int32
-    /// How many places the process takes for it: one for each handle with snapshots of it, seldom more.
+    /// How many reader slots the process uses for it: one for each handle with snapshots of it, seldom more.
     public let snapshots: Int
     /// True for the process that asks.
     public let isThisProcess: Bool
@@ -16,17 +16,17 @@ public struct ActiveVersion: Sendable, Equatable {
 
   /// The version's number.
   public let version: UInt64
-  /// True for the version that a snapshot taken now would be of.
+  /// True for the version that `snapshot()` would now return.
   public let isNewest: Bool
   /// In the order of process numbers; empty for a newest version that nobody holds.
   public let holders: [Holder]
-  /// Bytes, in whole pages, that this version reaches and no newer one does, nor a kept one. They are free
-  /// once this version and all older ones are released; 0 for the newest.
+  /// Bytes, in whole pages, that this version reaches and neither a newer one nor a kept one does. They are
+  /// free once this version and all older ones are released; 0 for the newest.
   public let pinnedBytes: Int
 }
 
 extension Database {
-  /// The versions that are alive, oldest first: who holds them, and what that keeps from reuse.
+  /// The versions that are alive, oldest first: their holders, and the space that they keep from reuse.
   ///
   /// Works also when as many snapshots are held as there may be.
   ///
@@ -43,7 +43,7 @@ extension Database {
             try activeVersions(try coordination.heldVersions(), newest: newest, kept: kept)
           }
         } catch let error as BlockError {
-          // A reader that is just taking a version may name one that is gone, for a moment.
+          // A reader that is just taking a version may name one that is gone already, for a moment.
           attempts += 1
           if attempts == 200 { throw error }
           System.sleep(milliseconds: 1)
@@ -57,13 +57,13 @@ extension Database {
   ) throws -> [ActiveVersion] {
     let process = System.processIdentifier
     var holders: [UInt64: [Int32: Int]] = [:]
-    // What is pending beside a version is held under the version's number.
+    // The roots of pending tables are held under the version's number.
     var records: [UInt64: Set<VersionRecord>] = [newest.version: [newest.record]]
     for entry in held {
       records[entry.record.version, default: []].insert(entry.record)
       holders[entry.record.version, default: [:]][entry.process, default: 0] += 1
     }
-    // The one that was taken for looking.
+    // Without the snapshot that this call itself has taken.
     holders[newest.version]?[process, default: 1] -= 1
     var seen = PageSet()
     for record in kept { try insertPages(of: record, newest.blocks, into: &seen) }

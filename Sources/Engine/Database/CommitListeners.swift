@@ -1,21 +1,22 @@
 import Base
 
-/// Calls to make whenever a newer version has become visible to this process, wherever it was written.
+/// Calls that are made whenever a newer version has become visible to this process, in whichever process it
+/// was written.
 ///
-/// They are made after the version can be taken with `Database.snapshot()`, on whatever thread made
-/// it visible: the committing one, the flusher, or the one that watches other processes. None of
-/// the pipeline's locks is held, so that a listener may take a snapshot. The writer's turn may be:
-/// a listener must not write, nor wait for somebody who does. Several versions may share one call.
+/// A call is made once `Database.snapshot()` returns the version, on the thread that made it visible: the
+/// committing one, the flusher, or the one that watches other processes. None of the pipeline's locks is
+/// held, so that a listener may take a snapshot. The writer's turn may be held: a listener must not write,
+/// nor wait for a thread that writes. Several versions may share one call.
 ///
-/// The first listener starts a thread that notices what other processes commit, until `stop`.
+/// The first listener starts a thread that notices the commits of other processes, until `stop`.
 ///
 /// Thread rule: any thread. Cost when nobody listens: one atomic load a commit.
 package final class CommitListeners: @unchecked Sendable {
   // @unchecked: what changes is guarded by `lock`; the words are atomics.
   private let lock = Lock()
-  /// Made anew with every change, so that who goes through it has a list that nobody writes to. An
-  /// array that was shared and is not any more would be changed in place: rightly, but by the count
-  /// of its references alone, which ThreadSanitizer does not see.
+  /// Replaced as a whole with every change, so that a thread that goes through it has a list that nobody
+  /// changes. Otherwise an array that was shared before would be changed in place. That would be correct, but
+  /// only the array's reference count orders it, which ThreadSanitizer does not see.
   private var calls: [(id: Int, call: @Sendable () -> Void)] = []
   private var lastID = 0
   private let count = AtomicWord.allocate()
@@ -25,7 +26,7 @@ package final class CommitListeners: @unchecked Sendable {
   private let coordination: Coordination
   private let watchesFile: Bool
   private var watcher: VersionWatcher?
-  /// Also called when this handle is woken: somebody may be waiting for it.
+  /// Also called when another handle wakes this one: it may be waiting for its commits.
   private var whenWoken: (@Sendable () -> Void)?
   private var isStopped = false
 
@@ -43,7 +44,7 @@ package final class CommitListeners: @unchecked Sendable {
 
   /// Adds a call.
   ///
-  /// - Returns: what `remove` takes.
+  /// - Returns: the identifier for `remove`.
   package func add(_ call: @escaping @Sendable () -> Void) -> Int {
     lock.withLock {
       lastID += 1
@@ -54,9 +55,9 @@ package final class CommitListeners: @unchecked Sendable {
     }
   }
 
-  /// Removes a call. One that is being made on another thread may still be running afterwards.
+  /// Removes a call. It may still be running on another thread afterwards.
   package func remove(_ id: Int) {
-    // Released without the lock: it may hold the last reference to something that comes back here.
+    // Released without the lock: it may hold the last reference to an object whose `deinit` calls this one.
     let removed = lock.withLock {
       let removed = calls.filter { $0.id == id }
       calls = calls.filter { $0.id != id }
@@ -66,25 +67,25 @@ package final class CommitListeners: @unchecked Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// Has `call` made, on the watching thread, whenever another handle has published a version or waits for
-  /// this one's commits; after the first such call, later ones change nothing.
+  /// Calls `call`, on the watching thread, whenever another handle has published a version or waits for this
+  /// one's commits. Only the first call of this method has an effect.
   ///
-  /// - Returns: false when there is no thread to be had.
+  /// - Returns: false when no thread could be started.
   func watch(_ call: @escaping @Sendable () -> Void) -> Bool {
     lock.withLock {
       if whenWoken == nil { whenWoken = call }
       if watcher == nil, !isStopped { startWatching() }
-      // In private memory there is nobody to be woken by.
+      // In private memory no other handle could wake this one.
       return watcher != nil || coordination.descriptor == nil
     }
   }
 
-  /// With the lock held.
+  /// Call with the lock held.
   private func startWatching() {
-    // What is visible already is no news to whoever takes a snapshot after adding its listener.
+    // A version that is visible already is not reported: whoever adds a listener takes a snapshot afterwards.
     if let version = coordination.visible.load()?.version { told.raise(to: version) }
-    // Where no thread is to be had, this process's own commits are told all the same, and the next
-    // listener tries again.
+    // Without a thread, this process's own commits are reported all the same, and the next listener tries
+    // again.
     watcher = try? VersionWatcher(coordination, watchesFile: watchesFile) { [weak self] version in
       guard let self else { return }
       tell(of: version)
@@ -92,7 +93,7 @@ package final class CommitListeners: @unchecked Sendable {
     }
   }
 
-  /// Ends the watching of other processes. No listener is added to it any more.
+  /// Ends the watching of other processes. No listener may be added afterwards.
   func stop() {
     let watcher = lock.withLock {
       isStopped = true
@@ -102,7 +103,7 @@ package final class CommitListeners: @unchecked Sendable {
     watcher?.stop()
   }
 
-  /// Makes all calls: the newest version is an earlier one than they were told of last.
+  /// Makes all calls, because the newest version is now older than the last one reported.
   func tellAgain() {
     for listener in lock.withLock({ calls }) { listener.call() }
   }

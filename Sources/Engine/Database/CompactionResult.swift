@@ -1,4 +1,4 @@
-/// What became of a wish to compact.
+/// The outcome of a request to compact.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct CompactionResult: Sendable, Equatable {
@@ -6,42 +6,42 @@ public struct CompactionResult: Sendable, Equatable {
   public enum Decision: String, Sendable {
     /// The file was written anew.
     case compacted
-    /// The policy said no.
+    /// The policy decided against it.
     case notNeeded
-    /// The caller said no.
+    /// The caller decided against it.
     case disabled
     /// Another process has the file open, or a snapshot is held.
     case skippedInUse
     /// The disk has no room for the copy.
     case skippedNoSpace
-    /// The file belongs to somebody else: its copy would not.
+    /// The file belongs to another user: the copy would not.
     case skippedNotOwner
-    /// The file has other names (hard links), or is mounted by itself: the copy would not be found there.
+    /// The file has other names (hard links), or is itself a mount point: the copy would not be found there.
     case skippedOtherNames
   }
-  /// What was decided.
+  /// The decision.
   public let decision: Decision
   /// The file's length before, in bytes.
   public let before: Int
   /// The file's length afterwards, in bytes; equal to `before` when it was skipped.
   public let after: Int
-  /// Why it was skipped, or ended before all was gained, in words; nil when it was neither.
+  /// Why it was skipped, or ended before all space was gained, in words; otherwise nil.
   public let reason: String?
   /// Whether it was made while others used the file; see `Database.compactInUse`.
   public let isInUse: Bool
-  /// Whether it ended because it was to stop; what it had done until then stays.
+  /// Whether `shouldStop` ended it; its transactions until then stay.
   public let isStopped: Bool
-  /// After a compaction in use: the older versions that somebody holds, and what that keeps in the file.
+  /// After a compaction in use: the older versions that are held, and the space that they keep.
   public let held: [ActiveVersion]
 
   /// - Parameters:
-  ///   - decision: what was decided.
+  ///   - decision: the decision.
   ///   - before: the file's length before, in bytes.
   ///   - after: its length afterwards.
   ///   - reason: why it was skipped, in words.
   ///   - isInUse: whether it was made while others used the file.
-  ///   - isStopped: whether it was to stop.
-  ///   - held: the older versions that somebody holds.
+  ///   - isStopped: whether `shouldStop` ended it.
+  ///   - held: the older versions that are held.
   public init(
     decision: Decision, before: Int, after: Int, reason: String? = nil, isInUse: Bool = false,
     isStopped: Bool = false, held: [ActiveVersion] = []

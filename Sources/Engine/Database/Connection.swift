@@ -1,15 +1,15 @@
 import Base
 
-/// A line of reads and writes, one at a time and in the order of asking, whichever threads ask.
+/// A queue of reads and writes, which run one at a time and in the order of asking, whichever threads ask.
 ///
-/// Each sees what those before it have written, durable or not. A connection can stay on one version
-/// for as long as it likes (`beginLongLivedRead`). Connections of one database do not wait for each
-/// other, except that writes come one at a time.
+/// Each sees the writes of those before it, durable or not. A connection can stay on one version for as long
+/// as it likes (`beginLongLivedRead`). Connections of one database do not wait for each other, except that
+/// writes come one at a time.
 ///
-/// Thread rule: `Sendable`; every method may be called from any thread. Inside a closure of the
-/// connection's own, and inside any write transaction on the file, `read`, `write` and the
-/// long-lived reads throw instead of waiting for themselves; the asynchronous ones come after it. A
-/// closure must not wait for another thread that uses the same connection.
+/// Thread rule: `Sendable`; every method may be called from any thread. Inside a closure of the connection's
+/// own, and inside any write transaction on the file, `read`, `write` and the long-lived reads throw instead
+/// of waiting for themselves; asynchronous reads and writes run after it. A closure must not wait for another
+/// thread that uses the same connection.
 public final class Connection: Sendable {
   /// The database that it reads and writes.
   public let database: Database
@@ -25,7 +25,7 @@ public final class Connection: Sendable {
     private var held: Snapshot?
     var snapshot: Snapshot? { lock.withLock { held } }
 
-    /// - Returns: the one before, to be released without the lock.
+    /// - Returns: the snapshot before, which the caller releases without the lock.
     func exchange(_ snapshot: Snapshot?) -> Snapshot? {
       lock.withLock {
         defer { held = snapshot }
@@ -45,15 +45,15 @@ public final class Connection: Sendable {
     try inTurn { try body(try snapshot()) }
   }
 
-  /// Waits for the reads and writes that were asked for before, then runs `body` in a write transaction
-  /// and commits it; an error thrown by `body` rolls everything back and is thrown on.
+  /// Waits for the reads and writes that were asked for before, then runs `body` in a write transaction and
+  /// commits it; an error thrown by `body` rolls everything back and is thrown on.
   ///
   /// The transaction sees the newest version, also during a long-lived read, which stays on its own.
   ///
   /// - Parameters:
   ///   - durability: when the changes survive a power cut; the database's choice by default.
-  ///   - body: gets the transaction; what it returns is returned.
-  /// - Throws: what `Database.write` and `body` throw; `EngineError.nestedConnection` or
+  ///   - body: gets the transaction; its result is returned.
+  /// - Throws: the errors of `Database.write` and `body`; `EngineError.nestedConnection` or
   ///   `.nestedTransaction` inside a closure or transaction that it would wait for.
   @discardableResult
   public func write<Output>(
@@ -64,12 +64,12 @@ public final class Connection: Sendable {
 
   // MARK: Later
 
-  /// Runs `body` on a background thread of the database once the reads and writes that were asked for
-  /// before have come to their end.
+  /// Runs `body` on a background thread of the database once the reads and writes that were asked for before
+  /// have ended.
   ///
   /// - Parameters:
   ///   - body: gets the snapshot, while it is the connection's turn.
-  ///   - completion: told what `body` returned or threw, or why there was no snapshot; on the same
+  ///   - completion: gets the result or error of `body`, or the error of taking the snapshot; on the same
   ///     thread, after the turn has ended.
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output,
@@ -88,11 +88,11 @@ public final class Connection: Sendable {
     }
   }
 
-  /// Runs `body` on a background thread of the database once the reads and writes that were asked for
-  /// before have come to their end.
+  /// Runs `body` on a background thread of the database once the reads and writes that were asked for before
+  /// have ended.
   ///
-  /// - Throws: what `body` throws, and what `Database.snapshot` does; `CancellationError` when the task
-  ///   was cancelled before `body` began.
+  /// - Throws: the errors of `body` and of `Database.snapshot`; `CancellationError` when the task was
+  ///   cancelled before `body` began.
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output
   ) async throws -> Output {
@@ -102,13 +102,13 @@ public final class Connection: Sendable {
     }
   }
 
-  /// Runs `body` in a write transaction of its own on the database's writing thread once the reads and
-  /// writes of this connection that were asked for before have come to their end.
+  /// Runs `body` in a write transaction of its own on the database's writing thread once the reads and writes
+  /// of this connection that were asked for before have ended.
   ///
-  /// As `Database.asyncWrite` in everything else. The connection goes on when the write is made; its
-  /// completion comes when it is durable.
+  /// In everything else like `Database.asyncWrite`. The connection goes on when the write is made; the
+  /// completion is called when it is durable.
   ///
-  /// - Returns: what cancels it before it begins.
+  /// - Returns: a handle that cancels the write before it begins.
   @discardableResult
   public func asyncWrite<Output: Sendable>(
     allowsGrouping: Bool = true,
@@ -120,11 +120,11 @@ public final class Connection: Sendable {
     return pending
   }
 
-  /// Runs `body` in a write transaction of its own on the database's writing thread once the reads and
-  /// writes of this connection that were asked for before have come to their end, and returns once
-  /// its changes are durable and visible.
+  /// Runs `body` in a write transaction of its own on the database's writing thread once the reads and writes
+  /// of this connection that were asked for before have ended, and returns once its changes are durable and
+  /// visible.
   ///
-  /// - Throws: what `Database.asyncWrite` throws.
+  /// - Throws: the errors of `Database.asyncWrite`.
   public func asyncWrite<Output: Sendable>(
     allowsGrouping: Bool = true,
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Output
@@ -157,9 +157,9 @@ public final class Connection: Sendable {
   ///
   /// Takes its turn among the connection's reads and writes.
   ///
-  /// - Returns: true when the reads that follow see another version than the long-lived read before;
-  ///   true, too, when there was none.
-  /// - Throws: what `read` throws.
+  /// - Returns: true when the following reads see another version than the long-lived read before; true, too,
+  ///   when there was none.
+  /// - Throws: the errors of `read`.
   @discardableResult
   public func beginLongLivedRead() throws -> Bool {
     try inTurn {
@@ -188,7 +188,7 @@ public final class Connection: Sendable {
 
   private func inTurn<Output>(_ body: () throws -> Output) throws -> Output {
     if line.isMine { throw EngineError.nestedConnection(path: database.path) }
-    // Whoever has the turn may be waiting for the very transaction that this thread is inside.
+    // The thread that has the turn may be waiting for this thread's own transaction.
     try NestingGuard.check(database.coordination.identity, path: database.path)
     line.enter()
     database.enterTurn()
@@ -201,12 +201,13 @@ public final class Connection: Sendable {
 }
 
 extension Database {
-  /// A new line of reads and writes.
+  /// A new queue of reads and writes.
   ///
   /// Cost: next to nothing; it has no thread and no file of its own.
   public func connection() -> Connection { Connection(self) }
 
-  /// This thread is inside a connection's closure now: `close` must not wait for what comes after it.
+  /// Notes that this thread is inside a closure of a connection: `close` must not wait for the queue behind
+  /// it.
   fileprivate func enterTurn() {
     lock.withLock { shared.threadsInTurns[ExecutionContext.thread, default: 0] += 1 }
   }

@@ -5,20 +5,20 @@ extension Database {
   ///
   /// Never waits for writers. Cost: a few atomic stores beside `body`.
   ///
-  /// - Throws: what `snapshot` and `body` throw.
+  /// - Throws: the errors of `snapshot` and `body`.
   public func read<Output>(_ body: (Snapshot) throws -> Output) throws -> Output {
     try body(try snapshot())
   }
 
   /// Runs `body` on a background thread, with a snapshot of the version that is the newest when it begins.
   ///
-  /// Reads begin in the order of asking; as many run at once as there are processors. Neither `body`
-  /// nor `completion` should wait for another asynchronous read.
+  /// Reads begin in the order of asking; as many run at once as there are processors. Neither `body` nor
+  /// `completion` should wait for another asynchronous read.
   ///
   /// - Parameters:
   ///   - body: gets the snapshot.
-  ///   - completion: told what `body` returned or threw, or why there was no snapshot; on the same
-  ///     thread. Nothing is thrown at the call.
+  ///   - completion: gets the result or error of `body`, or the error of taking the snapshot; on the same
+  ///     thread. The call itself throws nothing.
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output,
     completion: @escaping @Sendable (Result<Output, any Error>) -> Void
@@ -28,7 +28,7 @@ extension Database {
 
   /// Runs `body` on a background thread, with a snapshot of the version that is the newest when it begins.
   ///
-  /// - Throws: what `snapshot` and `body` throw; `CancellationError` when the task was cancelled before
+  /// - Throws: the errors of `snapshot` and `body`; `CancellationError` when the task was cancelled before
   ///   `body` began.
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output
@@ -39,24 +39,22 @@ extension Database {
     }
   }
 
-  /// Runs `body` in a write transaction of its own on the database's writing thread, after all
-  /// asynchronous writes that were asked for before.
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after all asynchronous
+  /// writes that were asked for before.
   ///
-  /// May be called from anywhere, also inside a write transaction of the same thread: it comes after
-  /// it. An error of `body` rolls back its own changes and no others. `close` makes all writes
-  /// that were asked for before it returns.
+  /// May be called from anywhere, also inside a write transaction of the same thread, after which it runs. An
+  /// error of `body` rolls back its own changes and no others. `close` makes all writes that were asked for
+  /// before it returns.
   ///
   /// - Parameters:
-  ///   - allowsGrouping: writes that come close together share a flush of the disk, which is put off
+  ///   - allowsGrouping: whether writes that come close together share a flush of the disk, which is put off
   ///     for up to 10 ms while more are waiting. False: a flush for this one, before the next begins.
-  ///   - body: may not write to the database in another way, which throws
-  ///     `EngineError.nestedTransaction`.
-  ///   - completion: told what `body` returned, once its changes are durable and visible; or what it
-  ///     threw, `EngineError.cancelled`, `.closed`, `.poisoned` or what else `beginWrite` and
-  ///     `commit` throw. Completions come in the order of the writes (cancelled ones come at
-  ///     once), one after the other on a background thread, and should not take long; they must
-  ///     not wait for other completions.
-  /// - Returns: what cancels it before it begins.
+  ///   - body: may not write to the database in another way, which throws `EngineError.nestedTransaction`.
+  ///   - completion: gets the result of `body` once its changes are durable and visible; or the error of
+  ///     `body`, `EngineError.cancelled`, `.closed`, `.poisoned`, or another error of `beginWrite` and
+  ///     `commit`. Completions come in the order of the writes (cancelled ones come at once), one after the
+  ///     other on a background thread, and should not take long; they must not wait for other completions.
+  /// - Returns: a handle that cancels the write before it begins.
   @discardableResult
   public func asyncWrite<Output: Sendable>(
     allowsGrouping: Bool = true,
@@ -69,14 +67,14 @@ extension Database {
     return pending
   }
 
-  /// Runs `body` in a write transaction of its own on the database's writing thread, after all
-  /// asynchronous writes that were asked for before, and returns once its changes are durable and visible.
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after all asynchronous
+  /// writes that were asked for before, and returns once its changes are durable and visible.
   ///
   /// - Parameters:
-  ///   - allowsGrouping: writes that come close together share a flush of the disk, which is put off
+  ///   - allowsGrouping: whether writes that come close together share a flush of the disk, which is put off
   ///     for up to 10 ms while more are waiting. False: a flush for this one.
-  ///   - body: gets the transaction; what it returns is returned.
-  /// - Throws: what `body`, `beginWrite` and `commit` throw; its changes are then rolled back.
+  ///   - body: gets the transaction; its result is returned.
+  /// - Throws: the errors of `body`, `beginWrite` and `commit`; the changes are then rolled back.
   ///   `CancellationError` when the task was cancelled before `body` began; after that it is too late.
   public func asyncWrite<Output: Sendable>(
     allowsGrouping: Bool = true,
@@ -94,7 +92,7 @@ extension Database {
     if !isAdded { write.giveUp() }
   }
 
-  /// Counts a write that `close` has to wait for; false once it does not any more.
+  /// Counts a write that `close` has to wait for; false once `close` has begun.
   fileprivate func admitAsyncWrite() -> Bool {
     lock.withLock {
       if !shared.refusesAsyncWrites { shared.asyncWritesDue += 1 }
@@ -102,7 +100,7 @@ extension Database {
     }
   }
 
-  /// A write that was admitted has been made or given up.
+  /// Counts an admitted write as made or given up.
   fileprivate func settleAsyncWrite() {
     lock.withLock {
       shared.asyncWritesDue -= 1
@@ -110,12 +108,12 @@ extension Database {
     }
   }
 
-  /// Runs `job` on one of the threads for asynchronous reads; here, when there is none to be had.
+  /// Runs `job` on one of the threads for asynchronous reads, or here when no thread can be started.
   func onReadingThread(_ job: @escaping @Sendable () -> Void) {
     if !asyncReads.add(job) { job() }
   }
 
-  /// Calls `job` after the completions of all asynchronous writes before, once those are durable.
+  /// Calls `job` after the completions of all earlier asynchronous writes, once those are durable.
   fileprivate func afterCompletions(_ job: @escaping @Sendable () -> Void) {
     do {
       let pipeline = try parts.pipeline
@@ -128,14 +126,14 @@ extension Database {
   }
 }
 
-/// One asynchronous write on its way to its completion, which it calls once.
+/// One asynchronous write, from the request to its completion, which it calls once.
 struct AsyncWrite<Output: Sendable>: Sendable {
   private let database: Database
   private let pending: PendingWrite
   private let allowsGrouping: Bool
   private let body: @Sendable (borrowing WriteTransaction) throws -> Output
   private let completion: @Sendable (Result<Output, any Error>) -> Void
-  /// False when it was cancelled at once, or the database is closed; its completion is then told.
+  /// False when it was cancelled at once, or the database is closed; the completion gets the error then.
   let isCalledFor: Bool
 
   init(
@@ -164,7 +162,7 @@ struct AsyncWrite<Output: Sendable>: Sendable {
 
   /// Makes the write, unless it was cancelled.
   ///
-  /// - Parameter isLast: no other is waiting that could share its flush.
+  /// - Parameter isLast: whether no other write waits that could share its flush.
   func run(isLast: Bool) {
     guard pending.begin() else { return }
     defer { database.settleAsyncWrite() }
@@ -186,7 +184,7 @@ struct AsyncWrite<Output: Sendable>: Sendable {
     }
   }
 
-  /// Gives a write up that nobody can make any more, unless it was cancelled.
+  /// Gives up a write that no thread can make, unless it was cancelled.
   func giveUp() {
     guard pending.begin() else { return }
     database.settleAsyncWrite()

@@ -1,25 +1,25 @@
 import Base
 
-/// What a backup or its restoration has done.
+/// The outcome of a backup or its restoration.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct BackupResult: Sendable, Equatable {
-  /// What was done.
+  /// How the copy was brought up to date.
   public enum Decision: String, Sendable {
     /// The whole database was written into a new file.
     case copied
-    /// What the copy lacked was written.
+    /// Only the blocks that the copy lacked were written.
     case updated
     /// The copy has the version already.
     case unchanged
   }
-  /// What was done.
+  /// How the copy was brought up to date.
   public let decision: Decision
   /// The number of the version, in the database as in its copy.
   public let version: UInt64
   /// Bytes that were written.
   public let bytesCopied: Int
-  /// Bytes of blocks that were there already, and were neither read nor written.
+  /// Bytes of blocks that the copy had already; they were neither read nor written.
   public let bytesSkipped: Int
 }
 
@@ -28,24 +28,24 @@ extension Database {
   /// blocks that the copy lacks. Others may read and write the database meanwhile.
   ///
   /// The copy is a database of its own, with the same versions under the same numbers: the newest, and those
-  /// that are kept, with their tags. Whoever reads it sees its former version until the new one is complete,
-  /// flushed, and read back; a kill or a power cut at any moment leaves one of the two. It must not be
-  /// written to by others: what they had written would be lost, so it is refused.
+  /// that are kept, with their tags. Readers of the copy see its former version until the new one is
+  /// complete, flushed, and read back; a kill or a power cut at any moment leaves one of the two. Nobody else
+  /// may write to the copy: a backup refuses a copy with other changes, which it would lose.
   ///
   /// Thread rule: any thread, outside of transactions.
   ///
   /// - Parameters:
   ///   - destination: the path of the copy. It gets the owner and the permissions of the database, as far as
   ///     the user may give them.
-  ///   - replacing: whether a database that is there is replaced by a whole new copy, whatever it is, unless
-  ///     somebody has it open. Files that are no Sheaf databases never are.
-  ///   - waiting: for how long others are waited for who write to the copy.
+  ///   - replacing: whether an existing database is replaced by a whole new copy, whatever it is, unless
+  ///     somebody has it open. Files that are not Sheaf databases are never replaced.
+  ///   - waiting: how long to wait for others that write to the copy.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends the backup.
-  /// - Complexity: the first time O(bytes in use). Afterwards: what has changed, and the nodes of the copy; a
-  ///   database that was compacted has changed as a whole, and one that was compacted in use where it was.
+  /// - Complexity: the first time O(bytes in use). Afterwards: the changes, and the nodes of the copy. A
+  ///   compaction changes the whole database, and a compaction in use the parts that it merges and moves.
   ///   Memory: some 100 bytes for each block.
-  /// - Throws: `EngineError.otherDatabase` when what is there is a copy of another database, was written to
-  ///   since the last backup, or has a later version; `.system` when it is no database at all; `.busy`,
+  /// - Throws: `EngineError.otherDatabase` when the existing file is a copy of another database, was written
+  ///   to since the last backup, or has a later version; `.system` when it is no database at all; `.busy`,
   ///   `.damaged`, `.cancelled`, `.system`. The copy is then as it was.
   public func backup(
     to destination: String, replacing: Bool = false, waiting: Waiting = Waiting(),
@@ -89,22 +89,22 @@ extension Database {
     }
   }
 
-  /// Puts a copy in the place of a database: one that is lost, or has gone wrong. It is the copy's newest
-  /// version, with those that it keeps, in a file of its own: flushed and read back before it gets its name.
+  /// Puts a copy in the place of a database that is lost or has gone wrong: the copy's newest version, with
+  /// those that it keeps, in a file of its own. The file is flushed and read back before it gets its name.
   ///
   /// Thread rule: any thread; others may read the copy meanwhile.
   ///
   /// - Parameters:
   ///   - copy: the path of a backup; any database will do.
-  ///   - path: where to. A database that is there is replaced if it is the same one, and no newer.
-  ///   - replacing: whether it is replaced whatever it is, also when it cannot be read. One that somebody has
-  ///     open never is.
-  ///   - waiting: for how long others are waited for who have the copy to themselves.
+  ///   - path: the destination. An existing database is replaced if it is the same one, and no newer.
+  ///   - replacing: whether it is replaced whatever it is, also when it cannot be read. A database that
+  ///     somebody has open is never replaced.
+  ///   - waiting: how long to wait for others that have the copy to themselves.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends it.
   /// - Complexity: O(bytes in use).
-  /// - Throws: `EngineError.otherDatabase` when what is there is another database, a newer one, or cannot be
-  ///   read; `.busy` when it is open; `.system` when it is no database; `.damaged` when the copy is. What was
-  ///   there is then as it was.
+  /// - Throws: `EngineError.otherDatabase` when the existing file is another database, a newer one, or cannot
+  ///   be read; `.busy` when it is open; `.system` when it is no database; `.damaged` when the copy is. The
+  ///   existing file is then as it was.
   public static func restore(
     _ copy: String, to path: String, replacing: Bool = false, waiting: Waiting = Waiting(),
     shouldStop: @escaping () -> Bool = { false }
@@ -150,7 +150,7 @@ extension Database {
   ) throws {
     guard replacing else { return try file.putInPlace(replacing: false) }
     try whileUnused(file.path) {
-      // It may have been written to meanwhile.
+      // Somebody may have written to it meanwhile.
       try check()
       try file.putInPlace(replacing: true)
     }
@@ -178,13 +178,13 @@ extension Database {
     }
   }
 
-  /// Calls `body` with the newest version, while those that it keeps are held, too.
+  /// Calls `body` with the newest version, while it and its kept versions are held.
   func withHeldVersions<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
     let (snapshot, holds) = try heldVersions()
     return try withExtendedLifetime((snapshot, holds)) { try body(snapshot) }
   }
 
-  /// Makes a version of another file the next one of this copy of it.
+  /// Makes a version of another file the next version of this copy.
   func update(
     from copy: WholeCopy, _ identity: DatabaseIdentity, _ waiting: Waiting
   ) throws -> BackupResult {
@@ -214,7 +214,7 @@ extension Database {
       let (catalogue, history) = try copy.run(
         &transfer, state.writer, parts.blocks, memory: memory, old: old)
       try state.writer.writeOut()
-      // From the disk, as far as the system lets one see it, before a slot names it.
+      // Verified from the disk, as far as the system allows, before a slot names the version.
       try parts.storage.flush()
       try transfer.verify(try BlockReader(storage: parts.storage))
       try state.become(catalogue, history, of: record, end: transfer.end)
@@ -235,7 +235,7 @@ extension Database {
       bytesSkipped: max(0, memory.bytes - written))
   }
 
-  /// What this copy remembers of the database that it is a copy of.
+  /// The copy's memory of its database.
   private func remembered(
     _ state: TransactionState, _ source: VersionRoots, _ identity: DatabaseIdentity
   ) throws -> CopiedBlocks {
@@ -258,7 +258,7 @@ extension Database {
       let origin = try CopiedBlocks.origin(source.catalogue), origin.version == base,
       origin.root == state.base.root.checksum
     {
-      // The database was restored from this very copy, and nobody has written to it since.
+      // The database was restored from this copy, and nobody has written to it since.
       return memory
     }
     guard record.version > base || (record.version == base && record.root.checksum == memory.root)

@@ -1,18 +1,18 @@
 import Base
 
 extension Database {
-  /// Makes the asynchronous writes that were asked for, waits for the end of transactions that
-  /// other threads are inside or wait for (none can begin any more), makes all commits durable,
-  /// gives free pages at the end of the file back, writes the newest version into both slots, and
-  /// lets go of the file. Snapshots taken before stay readable. Closing twice does nothing.
+  /// Closes the file. Makes the asynchronous writes that were asked for, waits for the transactions of other
+  /// threads, running or waiting (none can begin any more), makes all commits durable, gives free pages at
+  /// the end of the file back, and writes the newest version into both slots. Earlier snapshots stay
+  /// readable. Closing twice does nothing.
   ///
-  /// So a thread that is inside a transaction must not wait for another that closes the database.
-  /// Another handle's writer is waited for as long as `Options.waiting` says; then the file's end
-  /// and its slots are left to whoever closes it after that.
+  /// So a thread that is inside a transaction must not wait for another that closes the database. Another
+  /// handle's writer is waited for as long as `Options.waiting` says; then the file's end and its slots are
+  /// left to the handle that closes the file after that.
   ///
-  /// - Throws: what `flush` throws; the handle is closed all the same. `EngineError.nestedTransaction`
-  ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection;
-  ///   then it is not.
+  /// - Throws: the errors of `flush`; the handle is closed all the same. `EngineError.nestedTransaction`
+  ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection; then it
+  ///   stays open.
   public func close() throws {
     try translatingErrors(path) {
       try NestingGuard.check(coordination.identity, path: path)
@@ -28,14 +28,14 @@ extension Database {
       if wasClosed { return }
       lock.withLock { while shared.transactionsDue > 0 { lock.wait() } }
       asyncWrites.finish()
-      // Tidying up takes a turn in the writers' queue.
+      // The last step takes a turn in the writers' queue.
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
       defer { NestingGuard.leave(nesting) }
       listeners.stop()
       let parts = try parts
       var failure: (any Error)?
       do {
-        if lock.withLock({ shared.hasWritten }) { _ = try tidyUp(parts) }
+        if lock.withLock({ shared.hasWritten }) { _ = try tidyUp(parts, tellsUse: false) }
       } catch {
         failure = error
       }
@@ -49,51 +49,54 @@ extension Database {
 
   /// Makes all commits durable and cuts free pages off the end of the file. `close` does it too.
   ///
-  /// Waits for the writers who asked before, as long as `Options.waiting` says.
+  /// Waits for earlier writers, as long as `Options.waiting` says.
   ///
-  /// - Returns: false when nothing was cut, since that was too long.
-  /// - Complexity: O(free pages), beside what `flush` takes.
-  /// - Throws: what `flush` throws; `EngineError.nestedTransaction` inside a transaction of the same
+  /// - Returns: false when that wait was too long, and nothing was cut.
+  /// - Complexity: O(free pages), beside the cost of `flush`.
+  /// - Throws: the errors of `flush`; `EngineError.nestedTransaction` inside a transaction of the same
   ///   thread.
   @discardableResult
   public func trim() throws -> Bool { try trimInNesting()?.isDone ?? true }
 
-  /// `trim`, and where the file's bytes are then: `fileUse` without a walk, if this handle knows the file's
-  /// pages.
+  /// Trims the file, and returns the use of its bytes: `fileUse` without a walk, if this handle knows the
+  /// file's pages.
   ///
   /// - Throws: as `trim` and `fileUse`.
   package func trimAndTellUse() throws -> FileUse {
-    try trimInNesting()?.use ?? fileUse()
+    try trimInNesting(tellsUse: true)?.use ?? fileUse()
   }
 
   /// Nil for a handle that has written nothing.
-  private func trimInNesting() throws -> (isDone: Bool, use: FileUse?)? {
+  private func trimInNesting(tellsUse: Bool = false) throws -> (isDone: Bool, use: FileUse?)? {
     try translatingErrors(path) {
       guard lock.withLock({ shared.hasWritten }) else { return nil }
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
       defer { NestingGuard.leave(nesting) }
-      return try tidyUp(parts)
+      return try tidyUp(parts, tellsUse: tellsUse)
     }
   }
 
-  private func tidyUp(_ parts: FileParts) throws -> (isDone: Bool, use: FileUse?) {
+  /// - Parameter tellsUse: whether it is asked where the file's bytes are, which takes a look at each page.
+  private func tidyUp(
+    _ parts: FileParts, tellsUse: Bool
+  ) throws -> (isDone: Bool, use: FileUse?) {
     try parts.pipeline.makeDurable()
     do {
-      return (true, try tidyUpInTurn(parts))
+      return (true, try tidyUpInTurn(parts, tellsUse: tellsUse))
     } catch {
       switch error {
       case CoordinationError.held, EngineError.cancelled: break
       default: throw error
       }
     }
-    // Who has waited once in vain need not wait as long again.
+    // After one wait in vain, the next one does not wait as long again.
     lock.withLock { shared.tidyingWaiting.seconds = 0 }
     try parts.storage.checkName()
     return (false, nil)
   }
 
-  /// What the ends of versions span. That of one that was restored is beyond its last page, where the
-  /// version that it took back has pages: nobody could look at it in a shorter file.
+  /// The pages before the ends of these versions. A restored version ends beyond its last page, at the end of
+  /// the version that it replaced: in a shorter file it could not be read.
   private static func pages(upToEndOf kept: KeptVersions) -> Int {
     let (pages, rest) = (kept.records.map(\.end).max() ?? 0)
       .quotientAndRemainder(dividingBy: UInt64(Layout.pageBytes))
@@ -101,7 +104,7 @@ extension Database {
   }
 
   /// - Returns: where the file's bytes are then; nil when another handle may have written.
-  private func tidyUpInTurn(_ parts: FileParts) throws -> FileUse? {
+  private func tidyUpInTurn(_ parts: FileParts, tellsUse: Bool) throws -> FileUse? {
     let turn = try enterQueue(waiting: lock.withLock { shared.tidyingWaiting })
     defer { queue.leave(turn) }
     // A compaction that came first has replaced the parts.
@@ -111,14 +114,14 @@ extension Database {
     do {
       // Before the file is cut: the other slot may name a version that reaches beyond the new end.
       try parts.pipeline.mirrorSlot()
-      // Trees that were restored are not in the map, which was given up for that.
+      // The map was dropped when trees were restored.
       if !isFresh, memory.space == nil, memory.hasRestored {
         memory.space = try freshSpace(base, parts)
       }
       if !isFresh, let space = memory.space, space.version == base.version {
         let kept = try versionsToKeep(parts)
         space.reclaim(kept.versions)
-        // The map may end before a version does.
+        // The map may end before a version's end.
         let least = Self.pages(upToEndOf: kept)
         let end = max(space.trim(notBelow: least), least) * Layout.pageBytes
         var length = try parts.storage.length()
@@ -128,7 +131,7 @@ extension Database {
         }
         // What the newest version keeps was found for `versionsToKeep`. What is pending beside a table, only
         // a walk can tell.
-        if space.frozen.count == 0 {
+        if tellsUse, space.frozen.count == 0 {
           let named = memory.keptRoots[base.root] ?? []
           use = FileUse(space, total: length, kept: named.map(\.version).sorted())
         }

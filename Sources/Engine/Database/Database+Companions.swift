@@ -1,12 +1,12 @@
 import Base
 
 extension Database {
-  /// Why nothing else may be written to a path: it is where a database has, or will have, its lock
-  /// file or the copy that a compaction writes. Nil for every other path.
+  /// Why no other file may be written to a path: a database has, or will have, its lock file or the copy of a
+  /// compaction there. Nil for every other path.
   ///
-  /// - Parameter own: a database that need not be there yet.
+  /// - Parameter own: a database that need not exist yet.
   /// - Complexity: a few system calls.
-  /// - Throws: `SystemError` when it cannot be told.
+  /// - Throws: `SystemError` when the files cannot be read.
   package static func refusal(ofOutput path: String, own: String? = nil) throws(SystemError)
     -> String?
   {

@@ -1,6 +1,6 @@
 import Base
 
-/// Versions that are kept: reading them, and saying which are.
+/// Kept versions: reading them, and listing them.
 extension Database {
   /// The versions that are kept beside the newest, oldest first.
   ///
@@ -8,13 +8,13 @@ extension Database {
   /// - Throws: as `snapshot()`.
   public func keptVersions() throws -> [KeptVersion] { try snapshot().keptVersions }
 
-  /// A version that is kept, or the newest, held until the snapshot is released, also when the version is let
-  /// go meanwhile.
+  /// A kept version, or the newest, held until the snapshot is released, even if the version is dropped
+  /// meanwhile.
   ///
-  /// Never waits for a writer, and takes no lock, as `snapshot()` does not. Cost: that of `snapshot()` a few
-  /// times, and O(kept versions).
+  /// Like `snapshot()` it never waits for a writer, and takes no lock. Cost: a few times that of
+  /// `snapshot()`, and O(kept versions).
   ///
-  /// - Throws: `EngineError.noSuchVersion`, also when the version is let go just now; as `snapshot()`.
+  /// - Throws: `EngineError.noSuchVersion`, also when the version is being dropped; as `snapshot()`.
   public func snapshot(at name: VersionName) throws -> Snapshot {
     try translatingErrors(path) {
       while true {
@@ -34,7 +34,7 @@ extension Database {
   ///
   /// - Parameter newest: the number of a version that keeps it.
   /// - Returns: nil when a compaction has put another file in place meanwhile.
-  /// - Throws: `EngineError.noSuchVersion` when it was let go meanwhile.
+  /// - Throws: `EngineError.noSuchVersion` when it was dropped meanwhile.
   private func hold(
     kept wanted: VersionRecord, _ parts: FileParts, newest: UInt64, usesSpare: Bool = false
   ) throws -> VersionHold? {
@@ -43,23 +43,23 @@ extension Database {
       return try Self.kept(wanted.version, by: history, of: record.version)
     }
     let (slot, record) = try coordination.hold(usesSpare: usesSpare, since: newest) {
-      // The second look: whether the newest version keeps it still.
+      // The second look: whether the newest version still keeps it.
       try (usesSpare ? snapshotForLooking() : snapshot()).record(of: .number(wanted.version))
     }
     let hold = VersionHold(record: record, slot: slot, coordination: coordination, lock: locked)
     return parts === (try self.parts) && record == wanted ? hold : nil
   }
 
-  /// Holds all versions that one keeps, for who is going to read them.
+  /// Holds all versions that a version keeps, for reading them.
   ///
-  /// - Returns: the holds, and the numbers of versions that were let go meanwhile.
+  /// - Returns: the holds, and the numbers of versions that were dropped meanwhile.
   func holdKept(of record: VersionRecord, _ blocks: BlockReader) throws
     -> (holds: [VersionHold], gone: Set<UInt64>)
   {
     let parts = try parts
     var holds: [VersionHold] = []
     var gone: Set<UInt64> = []
-    // What is damaged is the check's to say.
+    // The check reports damage of the history.
     guard let history = try? VersionRoots(record, blocks).history(blocks) else { return ([], []) }
     for root in history.kept {
       do {
@@ -75,16 +75,16 @@ extension Database {
     return (holds, gone)
   }
 
-  /// The newest version, and those that it keeps, held.
+  /// The newest version and its kept versions, held.
   ///
-  /// - Parameter withPending: whether what is pending is held, too.
+  /// - Parameter withPending: whether pending tables are held, too.
   func heldVersions(
     withPending: Bool = false
   ) throws -> (newest: Snapshot, others: [VersionHold]) {
     while true {
       let snapshot = try snapshot()
       let (kept, gone) = try holdKept(of: snapshot.record, snapshot.blocks)
-      // Somebody has let go of one meanwhile: the newest version keeps others.
+      // A version was dropped meanwhile: the newest version keeps others.
       if !gone.isEmpty { continue }
       if !withPending { return (snapshot, kept) }
       guard let pending = try holdPending(of: snapshot.record, snapshot.blocks) else { continue }
@@ -102,8 +102,8 @@ extension Database {
     return history.kept[place].record
   }
 
-  /// Bytes, in whole pages, that kept versions reach and the newest version does not; and of each of them,
-  /// those that no other version which is kept reaches: so many come free when it alone is let go.
+  /// Bytes, in whole pages, that kept versions reach and the newest version does not; and for each kept
+  /// version, those that no other one reaches, which come free when it alone is dropped.
   ///
   /// - Complexity: O(tree nodes of these versions), each once where several share it.
   /// - Throws: as `snapshot()`.

@@ -1,13 +1,13 @@
 import Base
 
 extension Database {
-  /// Has the process say which file could not be read, and where, when a look at a mapped database ends it: a
-  /// bad block of the disk, a file that was cut short from outside, a lock file that the disk has no room
-  /// for. One line goes to standard error, and the process ends with status 74. Otherwise the system ends
-  /// it by SIGBUS, without a word.
+  /// Names the file and the place before the process ends because a mapped database cannot be read: a bad
+  /// block of the disk, a file that was cut short from outside, a lock file that the disk has no room for.
+  /// One line goes to standard error, and the process ends with status 74. Otherwise the system would end it
+  /// by SIGBUS without a message.
   ///
-  /// For programs that have no handler of their own for SIGBUS: one that is there stays, and nothing is done.
-  /// Faults that are not in a database go where they went before.
+  /// For programs without a handler of their own for SIGBUS: an existing one stays, and nothing is done.
+  /// Faults elsewhere go to the handler that was there before.
   ///
   /// Thread rule: any thread; once is enough.
   ///
@@ -17,30 +17,28 @@ extension Database {
 
   /// Verifies every block, reference and invariant of the newest version and of those that are kept.
   ///
-  /// Reads the whole file; writers go on meanwhile. What it finds is in the report, not thrown:
-  /// blocks that the disk cannot read, too.
+  /// Reads the whole file; writers go on meanwhile. Problems, also blocks that the disk cannot read, are in
+  /// the report, not thrown.
   ///
-  /// A deep check compares all that the file says twice, besides: every value as scans, lookups and
-  /// exports read it; what is known of a column's nulls and bounds, changed rows included; every
-  /// entry of every index with its object; the map of free pages with the blocks that were reached;
-  /// the notes of tables. And it checks the older versions that are held by anybody, and the one
-  /// that the other commit slot names while its pages are whole.
+  /// A deep check also compares all redundant data: every value as scans, lookups and exports read it; the
+  /// nulls and bounds of columns, changed rows included; every entry of every index with its object; the map
+  /// of free pages with the blocks that were reached; the notes of tables. And it checks the older versions
+  /// that anybody holds, and the one that the other commit slot names if its pages are whole.
   ///
   /// Thread rule: any thread.
   ///
-  /// - Parameter deep: whether all is compared that is said twice.
-  /// - Complexity: O(bytes in use): every column of every cluster is decoded. Memory is that of a
-  ///   cluster, and some 100 bytes for each block. A deep check decodes every value twice more,
-  ///   looks up every entry of every index, keeps 4 bytes for each page, and reads what older
-  ///   versions have by themselves.
+  /// - Parameter deep: whether all redundant data is compared.
+  /// - Complexity: O(bytes in use): every column of every cluster is decoded. Memory is that of a cluster,
+  ///   and some 100 bytes for each block. A deep check decodes every value twice more, looks up every entry
+  ///   of every index, keeps 4 bytes for each page, and reads the parts that only older versions have.
   /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
   public func check(deep: Bool = false) throws -> CheckReport {
     let (hold, present) = try holdForLooking()
     return try translatingErrors(path) {
-      // Its own reader, which has not verified anything yet: bytes may have gone bad since.
+      // A reader of its own, which has not verified any bytes yet: they may have been damaged since.
       let storage = PrereadStorage(present)
       let blocks = try BlockReader(storage: storage)
-      // What other processes hold is asked of the lock file.
+      // The lock file tells the versions that other processes hold.
       var unanswered = 0
       func heldVersions() throws(SystemError) -> [VersionRecord] {
         do throws(SystemError) {
@@ -63,7 +61,7 @@ extension Database {
     }
   }
 
-  /// The same of one version, and nothing else of the file: no other version, no slot, no free page.
+  /// Verifies one version, and nothing else of the file: no other version, no slot, no free page.
   ///
   /// - Parameters:
   ///   - deep: as for the whole file.
@@ -81,7 +79,7 @@ extension Database {
     }
   }
 
-  /// Where the file's bytes are.
+  /// The use of the file's bytes.
   ///
   /// - Complexity: O(tree nodes).
   /// - Throws: as `snapshot`; `EngineError.system`.
@@ -97,7 +95,7 @@ extension Database {
     }
   }
 
-  /// Where a table's bytes are, column by column.
+  /// The use of a table's bytes, column by column.
   ///
   /// - Complexity: O((clusters + changed rows) × columns); values are not read.
   /// - Throws: as `snapshot`; `EngineError.noSuchTable`.
@@ -105,14 +103,14 @@ extension Database {
     try TableUse(try snapshotForLooking().table(name))
   }
 
-  /// What `compact` would give, approximately: by encoding some of the objects as it would.
+  /// About how much space `compact` would free: encodes some of the objects as it would.
   ///
   /// Thread rule: any thread; writers and readers go on meanwhile.
   ///
-  /// - Parameter samples: places of each table, of about 256 KiB, that are encoded to see how large
-  ///   they get, at least three. A table of up to 4 MiB is measured as a whole.
-  /// - Complexity: O(clusters), and the encoding of about samples × 256 KiB and of one compacted cluster
-  ///   for each table, on several threads.
+  /// - Parameter samples: the number of places of each table, of about 256 KiB each, that are encoded; at
+  ///   least three. A table of up to 4 MiB is measured as a whole.
+  /// - Complexity: O(clusters), and the encoding of about samples × 256 KiB and of one compacted cluster for
+  ///   each table, on several threads.
   /// - Throws: as `snapshot`; `EngineError.damaged`.
   public func compactionEstimate(samples: Int = 8) throws -> CompactionEstimate {
     try compactionEstimate(ClusterSampler.Limits(places: samples))
@@ -128,23 +126,22 @@ extension Database {
     }
   }
 
-  /// Rewrites the file without its free space, in large clusters: into a temporary file beside it,
-  /// flushed, read back, then renamed into place. A crash at any moment leaves the old file or the
-  /// new one.
+  /// Rewrites the file without its free space, in large clusters: into a temporary file beside it, flushed,
+  /// read back, then renamed into place. A crash at any moment leaves the old file or the new one.
   ///
-  /// Skipped, with the reason, when another process or handle has the file open, when a snapshot is
-  /// held, when the disk has no room, when the copy could not have the file's owner and
-  /// permissions, or when the file has other names. Waits for the writers who asked before.
+  /// Skipped, with the reason, when another process or handle has the file open, when a snapshot is held,
+  /// when the disk has no room, when the copy could not have the file's owner and permissions, or when the
+  /// file has other names. Waits for earlier writers.
   ///
-  /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back; on as many threads
-  ///   as there are processors. The disk needs room for the copy.
+  /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back, on as many threads as
+  ///   there are processors. The disk needs room for the copy.
   /// - Parameters:
-  ///   - keepsVersions: whether the versions that are kept stay. What they share with the newest and with
-  ///     each other stays shared, and clusters are not merged then. Without them the file gets as small as it
-  ///     can. What is pending beside tables (`Snapshot.pendingTables`) stays in either case, in the same way.
+  ///   - keepsVersions: whether kept versions stay. The parts that they share with the newest and with each
+  ///     other stay shared, and clusters are not merged then. Without them the file gets as small as it can.
+  ///     Pending tables (`Snapshot.pendingTables`) stay in either case, in the same way.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends the compaction.
-  /// - Throws: `EngineError.cancelled` when `shouldStop` said so; `.obstructed` when the temporary
-  ///   file's name is somebody else's; `EngineError` when reading or writing fails for other
+  /// - Throws: `EngineError.cancelled` when `shouldStop` has returned true; `.obstructed` when something that
+  ///   is not Sheaf's has the temporary file's name; `EngineError` when reading or writing fails for other
   ///   reasons. The file is unchanged then, and nothing is left beside it.
   public func compact(
     keepsVersions: Bool = true, shouldStop: @escaping () -> Bool = { false }
@@ -156,7 +153,7 @@ extension Database {
       let turn = try enterQueue()
       do {
         let parts = try parts
-        // Whatever becomes of the compaction, pages that somebody else has written are not free.
+        // Even if the compaction is skipped: pages that another handle has written are not free.
         if try parts.pipeline.beginTransaction(waiting: turn.waiting).isFresh { memory.space = nil }
         let result: CompactionResult
         do {
@@ -167,7 +164,7 @@ extension Database {
         }
         try parts.pipeline.endTransaction()
         queue.leave(turn)
-        // A `close` that came in between has told nobody either.
+        // A `close` in between has not reported the version either.
         if result.decision == .compacted, let newest = try? newestVersion {
           listeners.tell(of: newest)
         }
@@ -201,7 +198,7 @@ extension Database {
       do {
         try coordination.shareAgain()
       } catch let second {
-        // Others cannot open the file before this handle is closed: it must not go on in silence.
+        // Until this handle is closed, others cannot open the file: it must report the failure.
         parts.pipeline.fail("\(second)")
       }
       throw error
@@ -210,7 +207,7 @@ extension Database {
     return result
   }
 
-  /// With nobody else at the file.
+  /// Compacts while nobody else uses the file.
   private func compact(
     _ parts: FileParts, before: Int, _ keepsVersions: Bool, _ shouldStop: @escaping () -> Bool,
     _ skipped: (CompactionResult.Decision, String) -> CompactionResult
@@ -275,13 +272,13 @@ extension Database {
       throw ObstructionError(path: temporary, what: "is not what a compaction left")
     }
     do {
-      // For its owner alone, until it has what the file has.
+      // Readable by its owner alone until it has the file's permissions.
       let copy = try FileStorage(path: temporary, mode: .createNew, permissions: 0o600)
       if let file = parts.storage as? FileStorage { try Self.keepAccess(of: file, copy) }
       _ = try Compactor.copy(
         record, parts.blocks, to: copy, identity: identity, isMarked: true,
         keepsVersions: keepsVersions, keepsPending: true, shouldStop: shouldStop)
-      // A backup that was moved into place meanwhile is not to be overwritten.
+      // A backup that was moved into place meanwhile must not be overwritten.
       try parts.storage.checkName()
       try System.rename(temporary, to: path)
     } catch {
@@ -294,7 +291,7 @@ extension Database {
       let recovered = try Recovery.run(storage)
       let locks = try parts.locks?.moved(to: storage)
       let fresh = try makeParts(storage, locks, recovered)
-      // In place of the temporary's mark.
+      // Replaces the temporary's mark.
       try fresh.pipeline.mirrorSlot()
       parts.pipeline.stop()
       memory.space = nil
@@ -302,25 +299,25 @@ extension Database {
       coordination.adopt(storage.identity, locks, first: recovered.record.version)
       coordination.visible.store(recovered.record)
     } catch {
-      // What this handle has open is no longer the file of that name: nothing may be written to it.
+      // This handle's file no longer has the name: nothing may be written to it.
       parts.pipeline.fail("\(error)")
       throw error
     }
   }
 
-  /// Writes a compact copy of the newest version to a file, flushed to disk. Others may read
-  /// and write meanwhile. The file is there when it is complete, and not before.
+  /// Writes a compact copy of the newest version to a file, flushed to disk. Others may read and write
+  /// meanwhile. The file gets its name when it is complete.
   ///
   /// - Complexity: as `compact`. The version is held until it ends.
   /// - Parameters:
   ///   - destination: the path of the file; it gets the owner and the permissions of the database, as far as
   ///     the user may give them.
-  ///   - replacing: whether a Sheaf database that is there is replaced; nothing else ever is.
-  ///   - keepsVersions: whether the copy has the versions that are kept, too: see `compact`.
+  ///   - replacing: whether an existing Sheaf database is replaced; no other file ever is.
+  ///   - keepsVersions: whether the copy has the kept versions, too: see `compact`.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends the copying.
-  /// - Throws: `EngineError.system` when something is there that is not to be replaced, or the file cannot
-  ///   be written, `.busy` when somebody has open what is to be replaced, `.cancelled` when `shouldStop`
-  ///   said so; what was there is as it was then.
+  /// - Throws: `EngineError.system` when there is a file that may not be replaced, or the copy cannot be
+  ///   written, `.busy` when somebody has the existing database open, `.cancelled` when `shouldStop` has
+  ///   returned true. An existing file is then as it was.
   public func writeCopy(
     to destination: String, replacing: Bool = false, keepsVersions: Bool = true,
     shouldStop: @escaping () -> Bool = { false }
@@ -334,7 +331,7 @@ extension Database {
       let (holds, gone) = try translatingErrors(path) {
         try holdKept(of: snapshot.record, snapshot.blocks)
       }
-      // Somebody has let go of one meanwhile: the newest version keeps others.
+      // A version was dropped meanwhile: the newest version keeps others.
       if !gone.isEmpty { continue }
       return try withExtendedLifetime(holds) {
         try snapshot.writeCopy(
@@ -345,27 +342,27 @@ extension Database {
 }
 
 extension Snapshot {
-  /// Writes a compact copy of this version to a file, flushed to disk. Others may read and write
-  /// the database meanwhile. The copy's version is numbered one higher. The file is there when it
-  /// is complete, and not before. It has none of the versions that this one keeps.
+  /// Writes a compact copy of this version to a file, flushed to disk. Others may read and write the database
+  /// meanwhile. The copy's version is numbered one higher, and has no kept versions. The file gets its name
+  /// when it is complete.
   ///
   /// Cost: reads all of the version, and encodes it anew on several threads.
   ///
   /// - Parameters:
   ///   - destination: the path of the file; it gets the owner and the permissions of the database, as far as
   ///     the user may give them.
-  ///   - replacing: whether a Sheaf database that is there is replaced; nothing else ever is.
+  ///   - replacing: whether an existing Sheaf database is replaced; no other file ever is.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends the copying.
-  /// - Throws: `EngineError.system` when something is there that is not to be replaced, or the file cannot
-  ///   be written, `.busy` when somebody has open what is to be replaced, `.damaged`, `.cancelled` when
-  ///   `shouldStop` said so; what was there is as it was then.
+  /// - Throws: `EngineError.system` when there is a file that may not be replaced, or the copy cannot be
+  ///   written, `.busy` when somebody has the existing database open, `.damaged`, `.cancelled` when
+  ///   `shouldStop` has returned true. An existing file is then as it was.
   public func writeCopy(
     to destination: String, replacing: Bool = false, shouldStop: @escaping () -> Bool = { false }
   ) throws {
     try writeCopy(to: destination, replacing: replacing, keepsVersions: false, shouldStop)
   }
 
-  /// - Parameter keepsVersions: those that this version keeps are held.
+  /// - Parameter keepsVersions: requires that this version's kept versions are held.
   fileprivate func writeCopy(
     to destination: String, replacing: Bool, keepsVersions: Bool,
     _ shouldStop: @escaping () -> Bool
@@ -387,7 +384,7 @@ extension Snapshot {
     }
   }
 
-  /// Whether there is a database to be replaced; anything else that is there is refused.
+  /// Whether there is a database to be replaced; throws for any other file.
   private func replacesDatabase(_ path: String, _ own: FileStorage?, _ replacing: Bool) throws
     -> Bool
   {

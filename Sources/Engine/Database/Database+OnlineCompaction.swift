@@ -3,28 +3,29 @@ import Base
 extension Database {
   /// Compacts the file while others read and write it, in ordinary transactions of bounded size: neighbouring
   /// small clusters are encoded anew as large ones, the runs of indexes are merged, blocks move from the
-  /// file's end into its holes, and the end is cut off as readers let go of older versions.
+  /// file's end into its holes, and the end is cut off as readers release older versions.
   ///
-  /// No version that it makes says anything new: sessions, observers and `Table.forEachChange` find no
-  /// change. Readers never wait. Other writers take their turns between its transactions; what they change
-  /// meanwhile is left to the next compaction. A kill at any moment leaves one of its versions. The file ends
-  /// up about as small as `compact` makes it, while nobody holds an older version.
+  /// None of its versions changes a value: sessions, observers and `Table.forEachChange` find no change.
+  /// Readers never wait. Other writers take their turns between its transactions; the parts that they change
+  /// meanwhile are left to the next compaction. A kill at any moment leaves one of its versions. While nobody
+  /// holds an older version, the file ends up about as small as `compact` makes it.
   ///
-  /// What a kept version shares with the newest one stays where it is, since the kept version would need it
-  /// there all the same. An index is merged in one transaction, however large it is.
+  /// Blocks that a kept version shares with the newest one stay where they are, since the kept version would
+  /// need them there all the same. An index is merged in one transaction, however large it is.
   ///
   /// Thread rule: any thread, outside of transactions.
   ///
   /// - Parameters:
-  ///   - waiting: how long it waits in all for readers of older versions, once more than a transaction's
-  ///     bytes are kept from reuse by them, and for the file's end at last.
+  ///   - waiting: how long it waits in all for readers of older versions: when these keep more than a
+  ///     transaction's bytes from reuse, and at the end for cutting the file.
   ///   - shouldStop: asked now and then, on the caller's thread; true ends it after the present transaction,
-  ///     and `isStopped` says so.
-  /// - Returns: what it has gained, and what readers hold. The decision is `skippedInUse` when readers have
-  ///   kept it from everything, and `skippedNoSpace` when the disk has no room for its first transaction.
+  ///     and `isStopped` is true then.
+  /// - Returns: the space gained, and the versions that readers hold. The decision is `skippedInUse` when
+  ///   readers have prevented every step, and `skippedNoSpace` when the disk has no room for the first
+  ///   transaction.
   /// - Complexity: O(bytes that are encoded or moved), some 40 bytes of memory for each block that may be
   ///   moved, 8 for each page, and that of a few clusters.
-  /// - Throws: as `write`, `EngineError.damaged` when a block cannot be read; what was done before stays.
+  /// - Throws: as `write`, `EngineError.damaged` when a block cannot be read; earlier transactions stay.
   public func compactInUse(
     waiting: Waiting = Waiting(seconds: 10), shouldStop: @escaping () -> Bool = { false }
   ) throws -> CompactionResult {
@@ -47,10 +48,10 @@ extension Database {
 ///
 /// Thread rule: the caller's thread.
 private final class OnlineCompaction {
-  /// Why it ends before nothing is left to gain.
+  /// Why it ends although there is more to gain.
   private enum End: Error {
     case stopped
-    /// Readers keep too much from reuse.
+    /// Readers keep too many bytes from reuse.
     case held
     case noSpace(SystemError)
   }
@@ -61,7 +62,7 @@ private final class OnlineCompaction {
   private var patience: Patience
   /// Whether any transaction has changed the file.
   private var hasCommitted = false
-  /// A block may be moved more than once, but not for ever while others write.
+  /// The limit for moving: a block may be moved more than once, but not for ever while others write.
   private var bytesLeft = 0
 
   init(
@@ -75,7 +76,7 @@ private final class OnlineCompaction {
   }
 
   func run() throws -> CompactionResult {
-    // What is not durable yet keeps the version before it.
+    // Commits that are not durable keep the version before them.
     try database.flush()
     let before = try database.parts.storage.length()
     bytesLeft = before &* 4 &+ limits.transactionBytes
@@ -103,9 +104,9 @@ private final class OnlineCompaction {
 
   // MARK: Transactions
 
-  /// Runs `body` in a transaction once readers do not keep too much from reuse, and commits it.
+  /// Runs `body` in a transaction once readers do not keep too many bytes from reuse, and commits it.
   ///
-  /// - Returns: what `body` returned, and the version that it made or began from, held.
+  /// - Returns: the result of `body`, and the version that it made or began from, held.
   private func transact<Result>(
     _ body: (TransactionState) throws -> Result
   ) throws -> (Result, Snapshot) {
@@ -132,7 +133,7 @@ private final class OnlineCompaction {
         throw error
       }
       _ = try state.commit(.full, newest: { held = $0 }, nil)
-      // Too many versions are held for one more: somebody has just taken one.
+      // A reader has just taken the last place for held versions.
       return (result, try held ?? database.snapshot())
     }
   }
@@ -143,7 +144,7 @@ private final class OnlineCompaction {
       .filter { $0 < version }
   }
 
-  /// Until one of some versions is no longer held.
+  /// Waits until one of some versions is no longer held.
   private func waitForReaders(_ held: Set<UInt64>) throws {
     repeat {
       if shouldStop() { throw End.stopped }
@@ -157,8 +158,8 @@ private final class OnlineCompaction {
 
   // MARK: Steps
 
-  /// Encodes small clusters anew as large ones: outside of transactions, so that others wait for what is
-  /// written and no longer.
+  /// Encodes small clusters anew as large ones. The encoding is done outside of transactions, so that other
+  /// writers wait only for the writing.
   private func merge() throws {
     let team = MergingTeam(size: min(System.processorCount, Compactor.mostThreads))
     var cursor: TransactionState.MergeCursor?
@@ -195,7 +196,8 @@ private final class OnlineCompaction {
     var pages = Int.max
     while true {
       let (moved, _) = try transact { try $0.moveBlocks(.sparse, limits) }
-      // The catalogue and the nodes above are written each time: there is an end to what this gains.
+      // Each transaction also writes the catalogue and the nodes above: at some point that costs more than it
+      // gains.
       if !moved.isWorthIt || moved.bytes == 0 || moved.pages >= pages { break }
       pages = moved.pages
     }
@@ -212,7 +214,7 @@ private final class OnlineCompaction {
         kind = kind == .fromTheEnd ? .together : .aside
       case .aside:
         asides += 1
-        // Each of them at least doubles the hole.
+        // Each step aside at least doubles the hole.
         if moved.bytes == 0 || asides > Self.mostAsides { return }
         kind = .together
       }

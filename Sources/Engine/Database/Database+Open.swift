@@ -1,26 +1,26 @@
 import Base
 
 extension Database {
-  /// Opens a database file, and creates it when `options.access` says so.
+  /// Opens a database file, and creates it when `options.access` allows it.
   ///
-  /// Beside the file a small lock file, `PATH-lock`, exists while the database is open; the last
-  /// one to close removes it.
+  /// A small lock file, `PATH-lock`, exists beside the file while the database is open; the last handle to
+  /// close removes it.
   ///
-  /// While a compaction has the file for itself alone, or another process is just opening it, this waits as
-  /// long as `options.waiting` says.
+  /// While a compaction has the file to itself, or another process is opening it, this waits as long as
+  /// `options.waiting` says.
   ///
-  /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot
-  ///   or block; the file is left as it is), `.busy` when somebody had the file for longer than was
-  ///   to be waited, `.cancelled` when `options.waiting` said so, `.system`, `.invalidArgument` for
-  ///   a limit of no versions; with `options.schema` also `.schemaMismatch`, `.newerSchema`,
-  ///   `.invalidSchema`, and what the migration throws.
+  /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot or block;
+  ///   the file is left as it is), `.busy` when the wait was too long, `.cancelled` when the `shouldStop` of
+  ///   `options.waiting` has returned true, `.system`, `.invalidArgument` for a limit of no versions; with
+  ///   `options.schema` also `.schemaMismatch`, `.newerSchema`, `.invalidSchema`, and the errors of the
+  ///   migration.
   public static func open(_ given: String, options: Options = Options()) throws -> Database {
     try translatingErrors(given) { try System.checkPath(given) }
     if let limit = options.maximumActiveVersions, limit < 1 {
       throw EngineError.invalidArgument(
         "maximumActiveVersions is \(limit): it must be 1 or more, or nil for no limit")
     }
-    // Through whatever links a file is reached, its lock file and its temporary are the same.
+    // All links are followed, so that every path to the file gives the same lock file and temporary.
     let path = try translatingErrors(given) { try System.resolved(given) }
     return try translatingErrors(path) {
       do {
@@ -36,13 +36,14 @@ extension Database {
       let coordination = try joined(path, options) { alone, visible, lockFile in
         let opened = try FileStorage(path: path, mode: options.systemMode)
         storage = opened
-        // Before anything is written: the file may be somebody's who has another lock file.
+        // Before anything is written: a process with another lock file may have the file open.
         let own = try FileLocks(opened, lockFile: lockFile)
         locks = own
         do {
-          // A compaction that was killed leaves its copy behind; while others are here it may be theirs.
+          // A killed compaction leaves its copy behind; while others have the file open, the copy may be
+          // theirs.
           if alone, options.access != .readOnly { try removeTemporary(path) }
-          // Who is alone at this lock file may have writers at another one beside it.
+          // The only handle at this lock file may share the file with writers at another one.
           let found = try recover(opened, options: options, alone: alone && !own.locksVersions)
           recovered = found
           if alone { visible.store(found.record) }
@@ -57,7 +58,7 @@ extension Database {
       let database = try Database(
         path: path, options: options, coordination: coordination, storage: storage, locks: locks,
         recovered: recovered)
-      // Until it is open, a transaction of another handle is waited for as a compaction is.
+      // Until it is open, it waits for another handle's transaction as for a compaction.
       database.turnWaiting = options.waiting
       defer { database.turnWaiting = nil }
       try database.adoptSchema()
@@ -72,15 +73,15 @@ extension Database {
   /// The path of the file through which processes find each other.
   static func lockPath(_ path: String) -> String { CompanionFile.lockPath(path) }
 
-  /// Removes what a killed compaction left, and nothing else of that name.
+  /// Removes the leftover of a killed compaction, and nothing else of that name.
   ///
-  /// - Returns: false when something else has it.
+  /// - Returns: false when something else has the name.
   @discardableResult
   static func removeTemporary(_ path: String) throws(SystemError) -> Bool {
     try CompanionFile.remove(temporaryPath(path), .temporary, emptyUpTo: Layout.pageBytes)
   }
 
-  /// Opens a database on a storage of the caller's, shared with no other process.
+  /// Opens a database on the caller's storage, which no other process shares.
   package static func open(storage: any Storage, options: Options = Options()) throws -> Database {
     try translatingErrors(storage.path) {
       let coordination = try Coordination(privateFor: storage.path)
@@ -94,8 +95,8 @@ extension Database {
     }
   }
 
-  /// Joins those who have the file open. A reader who may not write in the folder, or finds no room
-  /// on the disk, goes without: writers see it by its locks on the file itself (`FileLocks`).
+  /// Joins the participants that have the file open. A reader that may not write in the folder, or finds no
+  /// room on the disk, does not join: writers see it by its locks on the file itself (`FileLocks`).
   private static func joined(
     _ path: String, _ options: Options,
     _ open: (Bool, VersionCell, FileIdentity?) throws -> FileIdentity
@@ -104,14 +105,14 @@ extension Database {
       return try Coordination(
         path: lockPath(path), database: path, waiting: options.waiting, open: open)
     } catch let error as SystemError where error.isMissing && error.path == lockPath(path) {
-      // The folder is missing: a person asked for the database, not for its lock file.
+      // The folder is missing: the error names the database, since the user does not know the lock file.
       throw SystemError(operation: error.operation, path: path, code: error.code)
     } catch let error as SystemError
       where options.access == .readOnly && (error.isReadOnly || error.isNoSpace)
       && error.path == lockPath(path)
     {
       let coordination = try Coordination(privateFor: lockPath(path))
-      // Not alone: who may write in the folder does.
+      // As one that is not alone: a process that can write in the folder may join at any time.
       _ = try open(false, coordination.visible, nil)
       return coordination
     }
@@ -136,7 +137,7 @@ extension Database {
   private static func create(_ storage: any Storage) throws -> Recovery {
     let catalogue = Catalogue().encode()
     let end = Layout.firstBlockOffset + Layout.pageBytes
-    // A disk may give back anything for what was not flushed: the mark says that none of it is a user's.
+    // After a power cut, unflushed bytes may be anything: the mark says that none of them are a user's.
     let mark = CommitSlot.creationPage
     try storage.resize(to: mark.count)
     try mark.withUnsafeBytes { try storage.write($0, at: 0) }
@@ -159,7 +160,7 @@ extension Database {
 }
 
 extension Database {
-  /// Whatever an interrupted creation left there.
+  /// Erases the leftovers of an interrupted creation.
   private static func erase(_ storage: any Storage, _ range: Range<Int>) throws(SystemError) {
     let zeros = [UInt8](repeating: 0, count: range.count)
     let failure = zeros.withUnsafeBytes { bytes -> SystemError? in

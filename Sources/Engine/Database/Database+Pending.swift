@@ -1,8 +1,8 @@
 import Base
 
-/// What is pending: reading it, and dropping it.
+/// Pending tables: reading and dropping them.
 extension Database {
-  /// Drops what an import has left pending beside a table; see `Snapshot.pendingTables`.
+  /// Drops the pending table that an import has left; see `Snapshot.pendingTables`.
   ///
   /// - Returns: false when nothing was pending under that name.
   /// - Throws: as `write`.
@@ -11,8 +11,8 @@ extension Database {
     try write { try $0.abandonPending(name) }
   }
 
-  /// The table that is pending beside the newest version's, with its companions, as a version of its own:
-  /// its only table of programs. Held until the snapshot is released.
+  /// A pending table with its companions, as a version of its own, in which it is the only table of programs.
+  /// Held until the snapshot is released.
   ///
   /// - Parameter asBegun: the visible table as it was when the pending one was begun, in its place.
   /// - Returns: nil when nothing is pending under that name; with `asBegun` also when there was no such table.
@@ -35,12 +35,12 @@ extension Database {
     }
   }
 
-  /// Holds what is pending beside a version, all of it, for who is going to read it.
+  /// Holds all pending tables of a version, for reading them.
   ///
-  /// - Returns: nil when that has changed meanwhile.
+  /// - Returns: nil when they have changed meanwhile.
   func holdPending(of record: VersionRecord, _ blocks: BlockReader) throws -> [VersionHold]? {
     let parts = try parts
-    // What is damaged is the check's to say.
+    // The check reports damage of the history.
     guard let history = try? VersionRoots(record, blocks).history(blocks) else { return [] }
     var holds: [VersionHold] = []
     for root in history.pending {
@@ -57,10 +57,10 @@ extension Database {
 
   private struct Gone: Error {}
 
-  /// Publishes what is pending as a version that is held, and then looks whether it is what the newest
-  /// version has still, as readers of versions do (`versionsToKeep`).
+  /// Publishes a pending table as a held version, and then checks that the newest version still has it, as
+  /// readers of versions do (`versionsToKeep`).
   ///
-  /// - Returns: nil when the newest version has something else by now.
+  /// - Returns: nil when the newest version has another one by now.
   private func hold(
     pending name: String, _ wanted: VersionRecord, _ parts: FileParts, isBase: Bool = false,
     usesSpare: Bool

@@ -1,16 +1,16 @@
 import Base
 
 extension Database {
-  /// A database of the newest version of a file, to be changed as if it were the file, which stays as it is:
-  /// what is written goes to a scratch file without a name, which ends with the process. Others may write to
-  /// the file meanwhile, which is not seen.
+  /// A database that begins as the newest version of a file and can be changed while the file stays as it is.
+  /// Writes go to a scratch file without a name, which ends with the process. Others may write to the file
+  /// meanwhile; the rehearsal does not see it.
   ///
   /// - Parameters:
   ///   - file: opened, and open until the rehearsal is closed; nil: there is none yet.
-  ///   - path: of the file that is rehearsed for.
+  ///   - path: of the file itself.
   ///   - options: of the rehearsal.
-  ///   - folder: where the scratch file is.
-  /// - Complexity: O(1), and time and room of what is written then.
+  ///   - folder: the folder of the scratch file.
+  /// - Complexity: O(1), plus the time and space of what is written then.
   /// - Throws: `EngineError.system` about the scratch file, `.busy`, `.damaged`; as `snapshot`.
   package static func rehearsal(
     of file: Database?, path: String, options: Options, folder: String
@@ -27,12 +27,12 @@ extension Database {
       }
       let (version, others) = try file.heldVersions(withPending: true)
       let record = version.record
-      // Kept versions may end behind the newest.
+      // A kept version may end beyond the newest one.
       let last = others.map(\.record.end).max().map { max($0, record.end) } ?? record.end
       guard let end = Int(exactly: last) else {
         throw EngineError.tooLarge(what: "the end of the version", limit: "2^63")
       }
-      // Not those of the file, which may be behind the version, and go on to newer ones.
+      // The file's own slots may name an older version, and will name newer ones.
       let slots =
         CommitSlot(record: record, identity: .random()).page()
         + [UInt8](repeating: 0, count: Layout.firstBlockOffset - Layout.pageBytes)

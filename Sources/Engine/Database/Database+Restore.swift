@@ -1,10 +1,10 @@
 import Base
 
-/// Which tables go back to a kept version.
+/// The tables that go back to a kept version.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum RestoreScope: Sendable, Equatable {
-  /// The one table that has changed since; refused when more have.
+  /// The one table that has changed since; refused when several have.
   case onlyChanged
   /// This one; all others stay as they are.
   case table(String)
@@ -12,7 +12,7 @@ public enum RestoreScope: Sendable, Equatable {
   case all
 }
 
-/// What became of a wish to go back.
+/// The outcome of going back.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct RestoreResult: Sendable, Equatable {
@@ -22,22 +22,22 @@ public struct RestoreResult: Sendable, Equatable {
   public let before: UInt64
   /// The new version.
   public let version: UInt64
-  /// The tables that went back: what had become of each since.
+  /// The tables that went back, each with the changes that were undone.
   public let tables: [TableStep]
 }
 
 extension Database {
-  /// Makes a kept version the newest again: all of its tables, or some. What an import remembers of its
-  /// inputs goes back with the table, so that they can be imported again.
+  /// Makes a kept version the newest again: all of its tables, or some. An import's notes about its inputs go
+  /// back with the table, so that the inputs can be imported again.
   ///
   /// The version that was the newest before is kept, so that this can be undone in the same way. Readers of
-  /// any version see nothing of it; the next transaction of this handle finds the free pages anew.
+  /// other versions are not affected; the next transaction of this handle rebuilds the map of free pages.
   ///
   /// - Parameters:
-  ///   - name: nil: the newest kept version whose objects or columns are not what they are now; where there
-  ///     is none, the newest one that remembers other inputs.
+  ///   - name: nil: the newest kept version whose objects or columns differ from the present ones; if there
+  ///     is none, the newest one with notes about other inputs.
   ///   - scope: which tables.
-  ///   - what: what is said of the new version; see `WriteTransaction.describe(_:)`.
+  ///   - what: the description of the new version; see `WriteTransaction.describe(_:)`.
   /// - Complexity: O(tables); objects are neither read nor written.
   /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`; `.otherChanges` when more than one table has
   ///   changed and the scope is `onlyChanged`, or the schema's version has and it is not `all`; `.unchanged`
@@ -62,7 +62,7 @@ extension Database {
       case .table(let name): try state.restore(version, tables: [name])
       case .onlyChanged: try state.restore(version, tables: tables.map(\.name))
       }
-      // Not before: the version that is restored may be one of them.
+      // Old versions are dropped only now: the restored version may be one of them.
       let limit = try transaction.keptVersionsLimit
       if limit > 0 { try state.changeHistory { $0.letGo(beyond: limit) } }
     } catch {
@@ -75,7 +75,7 @@ extension Database {
 }
 
 extension TransactionState {
-  /// The kept version of a name.
+  /// The kept version that a name means.
   fileprivate func version(of name: VersionName?, _ scope: RestoreScope) throws -> UInt64 {
     let history = try history()
     func missing(_ name: VersionName) -> EngineError {
@@ -84,7 +84,7 @@ extension TransactionState {
     }
     switch name {
     case nil:
-      // An import that was repeated has changed nothing but what is remembered of its input.
+      // A repeated import may have changed only the notes about its input.
       for ofObjectsAlone in [true, false] {
         for root in history.kept.reversed()
         where try !steps(since: root.record.version, scope, ofObjectsAlone: ofObjectsAlone).isEmpty
@@ -104,7 +104,7 @@ extension TransactionState {
     }
   }
 
-  /// What has become of the tables of a scope since a kept version.
+  /// The changes of the tables of a scope since a kept version.
   private func steps(
     since version: UInt64, _ scope: RestoreScope, ofObjectsAlone: Bool = false
   ) throws -> [TableStep] {
@@ -119,7 +119,7 @@ extension TransactionState {
     return steps.filter { $0.name == name || $0.name == now }
   }
 
-  /// What is going to go back.
+  /// The steps that a restoration will undo.
   fileprivate func checkRestoring(_ version: UInt64, _ scope: RestoreScope) throws -> [TableStep] {
     let old = try catalogue(of: version).catalogue
     let steps = try steps(since: version, scope)

@@ -1,15 +1,15 @@
 /// Opening a file with the tables that a program expects.
 extension Database {
-  /// Compares the file with `options.schema`, and makes it so where that is allowed. A database that is
+  /// Compares the file with `options.schema`, and changes it where that is allowed. A database that is
   /// refused is closed.
   func adoptSchema() throws {
     guard let declared = options.schema else { return }
     do {
-      // Nearly always the file is as it should be: then nobody has to wait for a writer.
+      // Mostly the file needs no change: then the call does not wait for a writer.
       if try isAdopted(declared) { return }
       try write(durability: .full) { try adopt(declared, $0) }
     } catch {
-      // Why it was refused is the better reason.
+      // The refusal is more important than an error of closing.
       try? close()
       throw error
     }
@@ -33,9 +33,9 @@ extension Database {
       comparison.differences + ["it has to be opened for writing once, to be made so"])
   }
 
-  /// True when nothing is to be done.
+  /// True when the file needs no change.
   ///
-  /// - Throws: when nothing can be done.
+  /// - Throws: when the file cannot be changed to fit.
   private func isDone(
     _ declared: Schema, tables: [FoundTable], version: UInt64
   ) throws -> Bool {
@@ -62,7 +62,7 @@ extension Database {
   private func adopt(_ declared: Schema, _ transaction: borrowing WriteTransaction) throws {
     let old = transaction.schemaVersion
     let tables = try transaction.definitions()
-    // Another process may have come first.
+    // Another process may have made the change meanwhile.
     if try isDone(declared, tables: tables, version: old) {
       return try transaction.mark(declared)
     }
@@ -94,15 +94,15 @@ extension Database {
 }
 
 extension Schema {
-  /// True when no program has declared a table of the file, nor this one does: an import has made
-  /// what is there.
+  /// True when no program has declared a table of the file, and none of its tables is declared now: all of
+  /// them were made by imports.
   fileprivate func isNew(to file: [FoundTable]) -> Bool {
     if !allowsOthers { return file.isEmpty }
     let names = Set(tables.map(\.name))
     return !file.contains { $0.declared != nil || names.contains($0.definition.name) }
   }
 
-  /// True when every table of the file knows which of its columns are declared.
+  /// True when every table of the file has noted which of its columns are declared.
   fileprivate func isMarked(in file: [FoundTable]) -> Bool {
     let file = file.byName
     return tables.allSatisfy { file[$0.name]?.isMarked(as: $0) ?? false }
@@ -110,7 +110,7 @@ extension Schema {
 }
 
 extension WriteTransaction {
-  /// Has each declared table know which of its columns are.
+  /// Notes with each declared table which of its columns are declared.
   fileprivate func mark(_ schema: Schema) throws {
     for wanted in schema.tables {
       let editor = try table(wanted.name).editor

@@ -1,17 +1,17 @@
 /// Write transactions.
 extension Database {
-  /// Begins a write transaction, waiting for those who asked before.
+  /// Begins a write transaction, waiting for earlier ones.
   ///
-  /// - Throws: `EngineError.nestedTransaction` when this thread has one open on this file,
-  ///   `.poisoned`, `.readOnly`, `.closed`, `.system`, `.damaged`.
+  /// - Throws: `EngineError.nestedTransaction` when this thread has one open on this file, `.poisoned`,
+  ///   `.readOnly`, `.closed`, `.system`, `.damaged`.
   public func beginWrite() throws -> WriteTransaction {
     WriteTransaction(state: try TransactionState(self))
   }
 
-  /// Runs `body` in a write transaction and commits it; an error thrown by `body` rolls everything
-  /// back and is thrown on.
+  /// Runs `body` in a write transaction and commits it; an error thrown by `body` rolls everything back and
+  /// is thrown on.
   ///
-  /// - Throws: what `beginWrite`, `commit` and `body` throw.
+  /// - Throws: the errors of `beginWrite`, `commit` and `body`.
   @discardableResult
   public func write<Result>(
     durability: Durability? = nil, _ body: (borrowing WriteTransaction) throws -> Result

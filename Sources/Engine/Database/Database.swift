@@ -2,19 +2,19 @@ import Base
 
 /// An open database file.
 ///
-/// Thread rule: `Sendable`; every method may be called from any thread. Reading goes through
-/// `snapshot()`, which never waits and takes no lock. Writing goes through `write` or `beginWrite`:
-/// one writer at a time among all threads and processes, in the order of asking.
+/// Thread rule: `Sendable`; every method may be called from any thread. Reading goes through `snapshot()`,
+/// which never waits and takes no lock. Writing goes through `write` or `beginWrite`: one writer at a time
+/// among all threads and processes, in the order of asking.
 ///
-/// Close the database when done: `close` makes everything durable, gives free space at the file's
-/// end back, and reports what failed. Releasing it without `close` loses no durable commit.
+/// Close the database when done: `close` makes everything durable, gives free space at the file's end back,
+/// and reports failures. Releasing it without `close` loses no durable commit.
 public final class Database: @unchecked Sendable {
-  // @unchecked: `current` is an atomic pointer to an immutable object; `shared` is guarded by
-  // `lock`; `memory` belongs to whoever has the writer's turn.
+  // @unchecked: `current` is an atomic pointer to an immutable object; `shared` is guarded by `lock`;
+  // `memory` belongs to the holder of the writer's turn.
 
   /// How a file is opened.
   public struct Options: Sendable {
-    /// What may be done with the file.
+    /// How the file may be used.
     public enum Access: Sendable {
       /// For reading and writing; created where missing.
       case create
@@ -23,9 +23,9 @@ public final class Database: @unchecked Sendable {
       /// For reading; the file is not changed in any way.
       case readOnly
     }
-    /// What may be done with the file, and whether it is created.
+    /// How the file may be used, and whether it is created.
     public var access: Access
-    /// What `write` and `commit` do when not told otherwise.
+    /// The durability of `write` and `commit` without one of their own.
     public var durability: Durability
     /// Asked when a file is opened for writing, with its length and the bytes in use (`FileUse.needed`, which
     /// leaves gaps out): true compacts it, unless somebody else uses it. See `compactionAtOpen`.
@@ -40,34 +40,34 @@ public final class Database: @unchecked Sendable {
     /// An empty file gets them. A file of the same version must have them, to the column; one of a
     /// later version is refused; one of an earlier version is migrated: see `migration`.
     public var schema: Schema?
-    /// Changes a file whose schema has an earlier version than `schema`, in the one transaction that
-    /// gives it the new version. Afterwards, tables that are still missing are created, and columns that
-    /// are missing are added, if they may be null or have a default; then the tables must be the declared
-    /// ones. Otherwise, and when the migration throws, the file stays as it was, and opening throws.
+    /// Changes a file whose schema has an earlier version than `schema`, in the transaction that gives it the
+    /// new version. Afterwards, tables that are still missing are created, and missing columns are added, if
+    /// they may be null or have a default; then the tables must be the declared ones. Otherwise, and when the
+    /// migration throws, the file stays as it was, and opening throws.
     ///
     /// Runs on the thread that opens the database, once, whichever process comes first.
     ///
-    /// - Throws: what it likes: `Database.open` throws it on, and the file stays as it was.
+    /// - Throws: any error; `Database.open` throws it on, and the file stays as it was.
     public var migration:
       (@Sendable (_ transaction: borrowing WriteTransaction, _ oldVersion: UInt64) throws -> Void)?
-    /// For how long opening the file waits, and closing it for a last turn among the writers. Write
-    /// transactions wait for each other as long as it takes.
+    /// How long opening the file waits, and how long closing it waits for a last turn among the writers.
+    /// Write transactions wait for each other as long as it takes.
     public var waiting = Waiting()
     /// Sizes that tests make tiny.
     package var limits = TreeEditor.Limits()
     package var indexLimits = IndexLimits()
-    /// False where tests want to see what becomes of a system that cannot watch files.
+    /// False in tests that imitate a system that cannot watch files.
     package var watchesLockFile = true
-    /// What tests have happen between a writer's look at the pipeline and its look at the readers.
+    /// Called, in tests, between a writer's look at the pipeline and its look at the readers.
     package var betweenLooks: (@Sendable () -> Void)?
-    /// True where a test writes what is wrong on purpose, which strict mode would end the process for.
+    /// True in a test that writes wrong data on purpose, for which strict mode would end the process.
     package var isWrongOnPurpose = false
 
-    /// Options with everything else as it is by default: no question about compaction, no schema.
+    /// Options with defaults for everything else: no question about compaction, no schema.
     ///
     /// - Parameters:
-    ///   - access: what may be done with the file.
-    ///   - durability: what `write` and `commit` do when not told otherwise.
+    ///   - access: how the file may be used.
+    ///   - durability: the durability of `write` and `commit` without one of their own.
     public init(access: Access = .create, durability: Durability = .full) {
       self.access = access
       self.durability = durability
@@ -75,7 +75,7 @@ public final class Database: @unchecked Sendable {
   }
 
   struct Shared {
-    /// Every set of parts so far: earlier ones stay for the snapshots that look at them.
+    /// Every set of parts so far: earlier ones stay for the snapshots that read through them.
     var parts: [FileParts] = []
     var isClosed = false
     /// Asynchronous writes that were asked for and are neither made nor cancelled.
@@ -87,20 +87,20 @@ public final class Database: @unchecked Sendable {
     var threadsInTurns: [ExecutionContext: Int] = [:]
     var hasWritten = false
     var bytesWritten = 0
-    /// For how long to wait for a turn among the writers; nil: as long as it takes.
+    /// How long to wait for a turn among the writers; nil: as long as it takes.
     var turnWaiting: Waiting?
-    /// The same for the turn in which a file is tidied up, which can go without.
+    /// How long to wait for the turn at the end, in which a file is trimmed; it can be skipped.
     var tidyingWaiting = Waiting()
-    /// Nil once the handle is closed: kept by those alone who can give more.
+    /// Nil once the handle is closed: only handles that can give more keys keep them.
     var given: GivenNumbers?
   }
 
-  /// The file, absolute, behind all links on the way that was given.
+  /// The absolute path of the file, with all links followed.
   public let path: String
   /// How the file was opened.
   public let options: Options
-  /// What was wrong with one of the two commit slots when the file was opened; nil when all was
-  /// well. The database was opened at the version that the other slot names.
+  /// The fault of one of the two commit slots when the file was opened; nil when there was none. The database
+  /// was opened at the version that the other slot names.
   public let recoveryNote: String?
 
   /// Called whenever a newer version has become visible to this process.
@@ -110,9 +110,9 @@ public final class Database: @unchecked Sendable {
   let queue: WriterQueue
   let lock = Lock()
   var shared = Shared()
-  /// What became of the question `options.shouldCompact` when the file was opened.
+  /// The compaction for which `options.shouldCompact` was asked when the file was opened.
   public internal(set) var compactionAtOpen: CompactionResult?
-  /// Asynchronous writes, one after the other; and reads, and what else wants a background thread.
+  /// Asynchronous writes, one after the other; `asyncReads` are for reads and other work in the background.
   let asyncWrites = WorkQueue(name: "sheaf-writer", mostThreads: 1)
   let asyncReads = WorkQueue(name: "sheaf-reader", mostThreads: max(2, System.processorCount))
   let current: UnsafeMutableRawPointer
@@ -156,7 +156,7 @@ public final class Database: @unchecked Sendable {
       becameVisible: { listeners.tell(of: $0) }, lostVersions: { listeners.tellAgain() })
   }
 
-  /// Makes these the parts that everything uses from now on.
+  /// Makes these parts the present ones.
   func install(_ parts: FileParts) {
     lock.withLock {
       shared.parts.append(parts)
@@ -177,20 +177,20 @@ public final class Database: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// The newest version, held until the snapshot is released: what this handle has committed with any
-  /// durability, and what others' commits have brought to the disk.
+  /// The newest version, held until the snapshot is released: with this handle's commits of any durability,
+  /// and the durable commits of others.
   ///
-  /// Never waits, whatever a writer is doing. Cost: a few atomic stores; some system calls where
-  /// the lock file cannot be written. After a failed flush the commits that were not durable are
-  /// gone, and it is of the version before. Snapshots of one version share one of the 2,048 places
-  /// that all processes have for held versions.
+  /// Never waits for a writer. Cost: a few atomic stores; some system calls where the lock file cannot be
+  /// written. After a failed flush the commits that were not durable are void, and it returns the version
+  /// before. Snapshots of one version share one of the 2,048 places that all processes have for held
+  /// versions.
   ///
   /// - Throws: `EngineError.closed`, `.busy` when all places are taken, `.damaged`.
   public func snapshot() throws -> Snapshot {
     try snapshot(usesSpare: false)
   }
 
-  /// The number of the version that `snapshot()` would give just now. Cost: a few atomic loads.
+  /// The number of the version that `snapshot()` would now return. Cost: a few atomic loads.
   ///
   /// - Throws: `EngineError.closed`.
   public var newestVersion: UInt64 {
@@ -203,23 +203,22 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// Whether a version that this handle has seen has come to nothing: a flush has failed before it
-  /// was durable.
+  /// Whether a version that this handle has seen is void: a flush has failed before it was durable.
   func isLost(_ version: UInt64) throws -> Bool {
     try version > newestVersion && parts.pipeline.failure != nil
   }
 
-  /// What `snapshot()` gives, also when as many snapshots are held as there may be: for those who find out
-  /// by whom, and release it soon.
+  /// Like `snapshot()`, but works also when as many snapshots are held as there may be: for finding out who
+  /// holds them. Release it soon.
   ///
-  /// - Throws: what `snapshot()` throws.
+  /// - Throws: the errors of `snapshot()`.
   package func snapshotForLooking() throws -> Snapshot {
     try snapshot(usesSpare: true)
   }
 
-  /// The newest version, held, of which nothing has been read yet, and where it is.
+  /// The newest version, held, with its storage; nothing of it has been read yet.
   ///
-  /// - Throws: what `snapshot()` throws.
+  /// - Throws: the errors of `snapshot()`.
   func holdForLooking() throws -> (hold: VersionHold, storage: any Storage) {
     try translatingErrors(path) {
       while true {
@@ -237,7 +236,7 @@ public final class Database: @unchecked Sendable {
       while true {
         let parts = try parts
         let locked = try parts.locks?.holdNewest()
-        // Who is about to look at all slots has one of its own.
+        // A caller that will look at all slots gets one of its own.
         if !usesSpare,
           let known = sharedSnapshots.find(
             locked?.record ?? parts.pipeline.visible(), parts.blocks),
@@ -253,7 +252,7 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// Nil: a compaction has put another file in place meanwhile.
+  /// Returns nil when a compaction has put another file in place meanwhile.
   private func hold(_ parts: FileParts, _ locked: FileLocks.Hold?, usesSpare: Bool) throws
     -> VersionHold?
   {
@@ -264,8 +263,8 @@ public final class Database: @unchecked Sendable {
     return parts === (try self.parts) ? hold : nil
   }
 
-  /// A version that is the newest complete one, held, though readers may not take it yet. Only for
-  /// whoever has the writers' turn: nobody can write over its pages before it is held.
+  /// Holds the newest complete version, though readers may not take it yet. Only for the holder of the
+  /// writers' turn: nobody can write over its pages before it is held.
   func hold(_ record: VersionRecord, _ parts: FileParts) throws -> Snapshot {
     if let known = sharedSnapshots.find(record, parts.blocks) { return known }
     let (slot, record) = try coordination.hold { record }
@@ -287,8 +286,7 @@ public final class Database: @unchecked Sendable {
   /// Bytes that this handle has written to the file's blocks since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }
 
-  /// Nanoseconds of a processor that making versions durable in the background has taken since the
-  /// file was opened.
+  /// Processor time, in nanoseconds, that the flusher thread has used since the file was opened.
   package var flusherNanoseconds: UInt64 {
     lock.withLock { shared.parts }.reduce(0) { $0 &+ $1.pipeline.flusherNanoseconds }
   }
@@ -302,7 +300,7 @@ public final class Database: @unchecked Sendable {
     try translatingErrors(path) { try parts.pipeline.makeDurable() }
   }
 
-  /// Has `close` wait for a transaction.
+  /// Makes `close` wait for a transaction.
   ///
   /// - Throws: `EngineError.closed`.
   func addTransaction() throws {
@@ -319,31 +317,32 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// Waits for the writer's turn. Commits that are not durable yet become so before it waits for
-  /// another handle, which could not write until then.
+  /// Waits for the writer's turn. Before it waits for another handle, it makes this handle's commits durable,
+  /// since the other could not write until then.
   ///
-  /// - Parameter waiting: for how long, where it is not what `turnWaiting` says.
+  /// - Parameter waiting: how long, if not as long as `turnWaiting` says.
   func enterQueue(waiting: Waiting? = nil) throws -> WriterQueue.Turn {
     _ = try parts
     try coordination.checkLockFile()
     return try queue.enter(waiting: waiting ?? turnWaiting) { try parts.pipeline.makeDurable() }
   }
 
-  /// For how long write transactions wait for their turn; nil: as long as it takes.
+  /// How long write transactions wait for their turn; nil: as long as it takes.
   package var turnWaiting: Waiting? {
     get { lock.withLock { shared.turnWaiting } }
     set { lock.withLock { shared.turnWaiting = newValue } }
   }
 
-  /// Has the commits that are not durable made so when a writer of another handle asks for its turn.
+  /// From now on, commits that are not durable are made durable when a writer of another handle asks for its
+  /// turn.
   ///
-  /// - Returns: false when there is no thread to be had for it.
+  /// - Returns: false when no thread could be started for it.
   func isAskedToMakeWay() -> Bool {
-    // Held only where there is something to do: whoever releases the handle meanwhile would find it
-    // held here.
+    // A strong reference only while there is work: otherwise the handle could be released here, on this
+    // thread.
     listeners.watch { [weak self, queue] in
       guard queue.othersWait, let self, let parts = try? self.parts else { return }
-      // A failure is kept by the pipeline: the next commit, flush or close throws it.
+      // The pipeline keeps a failure: the next commit, flush or close throws it.
       try? parts.pipeline.makeDurable()
     }
   }

@@ -1,6 +1,6 @@
 import Base
 
-/// Which database a path named at a moment: so that who opens it later finds out whether it still does.
+/// The database that a path named at a moment, so that a later check can tell whether it still does.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct DatabaseOrigin: Sendable {
@@ -9,7 +9,7 @@ package struct DatabaseOrigin: Sendable {
   /// Nil: the file had no version yet, or none that can be read.
   private let newest: (identity: DatabaseIdentity, version: UInt64)?
 
-  /// - Returns: nil when nothing is there.
+  /// - Returns: nil when there is no file.
   /// - Throws: `EngineError.system`.
   package init?(at given: String) throws {
     do throws(SystemError) {
@@ -19,14 +19,14 @@ package struct DatabaseOrigin: Sendable {
     } catch {
       throw EngineError.system(error)
     }
-    // What is wrong with it is told by whoever opens it.
+    // Opening the file for use reports its faults.
     let storage = try? FileStorage(path: path, mode: .readOnly)
     let found = storage.flatMap { try? Recovery.runAmongWriters($0) }
     newest = found.map { ($0.identity, $0.record.version) }
   }
 
-  /// - Throws: `EngineError.displaced` when the path names nothing any more, or another database:
-  ///   neither the same file nor one that a compaction has made of it.
+  /// - Throws: `EngineError.displaced` when the path names no file any more, or another database: neither the
+  ///   same file nor one that a compaction has made of it.
   package func check() throws {
     guard let present = try DatabaseOrigin(at: path) else {
       throw EngineError.displaced(

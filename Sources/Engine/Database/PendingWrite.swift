@@ -1,8 +1,8 @@
 import Base
 
-/// A write that was asked for and may not have begun: what `asyncWrite` returns.
+/// A write that was asked for and may not have begun; `asyncWrite` returns it.
 ///
-/// Letting go of it changes nothing.
+/// Releasing it changes nothing.
 ///
 /// Thread rule: `Sendable`; any thread.
 public final class PendingWrite: @unchecked Sendable {
@@ -20,8 +20,8 @@ public final class PendingWrite: @unchecked Sendable {
 
   init() {}
 
-  /// Keeps the write from being made, if it has not begun. Its completion is then told
-  /// `EngineError.cancelled`, on a background thread.
+  /// Prevents the write, if it has not begun. Its completion then gets `EngineError.cancelled`, on a
+  /// background thread.
   ///
   /// Never waits.
   ///
@@ -38,10 +38,10 @@ public final class PendingWrite: @unchecked Sendable {
     return isFirst
   }
 
-  /// True once `cancel` has kept it from being made.
+  /// True once `cancel` has prevented the write.
   public var isCancelled: Bool { lock.withLock { stage == .cancelled } }
 
-  /// Has `call` made when it is cancelled; false, and no call, when it is cancelled already.
+  /// Sets the call for the case that it is cancelled; false, without a call, when it is cancelled already.
   func prepare(onCancel call: @escaping @Sendable () -> Void) -> Bool {
     lock.withLock {
       if stage == .waiting { onCancel = call }
@@ -49,7 +49,7 @@ public final class PendingWrite: @unchecked Sendable {
     }
   }
 
-  /// True for the first who wants to tell the completion: nobody is told twice.
+  /// True for the first caller, which may then call the completion: it is called once.
   func answer() -> Bool {
     lock.withLock {
       guard stage != .answered else { return false }
@@ -70,9 +70,10 @@ public final class PendingWrite: @unchecked Sendable {
 
   // MARK: Awaiting
 
-  /// Waits for what `start` begins, which tells its end to what it is given; cancelling the task cancels it.
+  /// Waits for the work that `start` begins and whose outcome it passes to the closure; cancelling the task
+  /// cancels the work.
   ///
-  /// - Throws: what it ends with; `CancellationError` when it was cancelled before it began.
+  /// - Throws: the error of the work; `CancellationError` when it was cancelled before it began.
   func awaited<Output: Sendable>(
     _ start: (@escaping @Sendable (Result<Output, any Error>) -> Void) -> Void
   ) async throws -> Output {
@@ -85,7 +86,7 @@ public final class PendingWrite: @unchecked Sendable {
     }
   }
 
-  /// A read that does nothing once it was cancelled.
+  /// A read that does nothing if it was cancelled before.
   func unlessCancelled<Output>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output
   ) -> @Sendable (Snapshot) throws -> Output {

@@ -1,16 +1,15 @@
 import Base
 
-/// What a database keeps of a table's going back to a kept version, in a table that is the file's own and
-/// that no restoring takes back: whoever lists what has been done to the table can tell what of it was
-/// undone.
+/// A note that a table went back to a kept version, in a table of the file that no restoration takes back: so
+/// a list of the table's imports can tell which of them were undone.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct RestoreNote: Sendable, Equatable {
-  /// As it was called then.
+  /// The table's name at that time.
   package let table: String
   /// The kept version that it went back to.
   package let restored: UInt64
-  /// The version in which it is so.
+  /// The version that this made.
   package let version: UInt64
 
   package init(table: String, restored: UInt64, version: UInt64) {
@@ -22,10 +21,10 @@ package struct RestoreNote: Sendable, Equatable {
     Column("table", .text, nullable: false), Column("restored", .int, nullable: false),
     Column("version", .int, nullable: false),
   ]
-  /// More are not kept.
+  /// The most notes that are kept.
   private static let most = 1000
 
-  /// Those that are known, oldest first.
+  /// The kept notes, oldest first.
   ///
   /// - Complexity: O(restores), of which there are at most 1,000.
   /// - Throws: `EngineError.damaged`.
@@ -42,7 +41,7 @@ package struct RestoreNote: Sendable, Equatable {
     return notes
   }
 
-  /// Notes that tables go back in a transaction.
+  /// Adds notes about tables that go back in a transaction.
   static func add(
     _ tables: [String], restored: UInt64, _ transaction: borrowing WriteTransaction
   ) throws {

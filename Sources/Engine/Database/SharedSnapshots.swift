@@ -1,25 +1,25 @@
 import Base
 
-/// The snapshots that a handle took last and that live still: who wants one of the same version gets the same
-/// one, so that they take one reader slot together.
+/// The last snapshots of a handle that are still alive. Another request for the same version gets the same
+/// snapshot, so that together they take one reader slot.
 ///
-/// A snapshot that lives holds its version, so there is nothing to publish again, and nothing to
-/// check but that it is the version asked for.
+/// A living snapshot holds its version, so nothing has to be published again; only the version has to be
+/// compared.
 ///
-/// Nobody waits: who finds another thread at it for longer than a moment takes a slot of its own.
+/// Nobody waits: a thread that finds another one here for longer than a moment takes a slot of its own.
 ///
 /// Thread rule: any thread. Cost: two atomic operations.
 final class SharedSnapshots: @unchecked Sendable {
-  // @unchecked: `entries` is used by whoever has set `isTaken`.
+  // @unchecked: only the thread that has set `isTaken` uses `entries`.
   private struct Entry {
     weak var snapshot: Snapshot?
   }
 
   private let isTaken = AtomicWord.allocate()
-  /// The newest version that others see and the newest of this handle may be two.
+  /// Two, because the newest version for others and the newest of this handle may differ.
   private var entries = [Entry(), Entry()]
 
-  /// The others take some dozen instructions.
+  /// Another thread's use takes some dozen instructions.
   private static let attempts = 64
 
   deinit { isTaken.deallocate() }
@@ -33,11 +33,11 @@ final class SharedSnapshots: @unchecked Sendable {
     return nil
   }
 
-  /// A snapshot of a version that somebody holds; nil when nobody does, or it cannot be known just now.
+  /// A living snapshot of a version; nil when there is none, or another thread is here.
   func find(_ record: VersionRecord, _ blocks: BlockReader) -> Snapshot? {
     trying {
       for entry in entries {
-        // The whole record: after a failed flush another handle may have given the number again.
+        // The whole record is compared: after a failed flush another handle may have used the number again.
         if let snapshot = entry.snapshot, snapshot.record == record, snapshot.blocks === blocks {
           return snapshot
         }
@@ -50,7 +50,7 @@ final class SharedSnapshots: @unchecked Sendable {
     trying {
       let place = entries.firstIndex { $0.snapshot == nil } ?? 0
       entries[place] = Entry(snapshot: snapshot)
-      // The one that came last goes last.
+      // The entry that was added last is replaced last.
       if place == 0 { entries.swapAt(0, 1) }
       return ()
     }

@@ -1,13 +1,13 @@
 import Base
 
-/// Turns in the order of asking, for threads that wait and for jobs that are started when theirs comes.
+/// Turns in the order of asking, for threads that wait and for jobs that are started when their turn comes.
 ///
 /// Thread rule: any thread.
 final class TurnLine: @unchecked Sendable {
   // @unchecked: everything that changes is guarded by `lock`.
   private enum Waiter {
     case thread(Int)
-    /// False when it could not be started: it has no turn to end.
+    /// `start` returns false when the job could not be started: it has no turn to end.
     case job(isWrite: Bool, start: @Sendable () -> Bool)
   }
 
@@ -23,7 +23,7 @@ final class TurnLine: @unchecked Sendable {
   /// True on the thread that has the turn.
   var isMine: Bool { lock.withLock { owner == ExecutionContext.thread } }
 
-  /// Waits for the turn. The caller ends it with `leave`, and does not have it yet.
+  /// Waits for the turn. The caller must not have it yet, and ends it with `leave`.
   func enter() {
     lock.lock()
     defer { lock.unlock() }
@@ -37,8 +37,8 @@ final class TurnLine: @unchecked Sendable {
     owner = ExecutionContext.thread
   }
 
-  /// Has `start` called when its turn comes: perhaps now, perhaps on another thread. It passes the job
-  /// on to a thread that calls `take`, and later `leave`; or returns false.
+  /// Calls `start` when the job's turn comes: perhaps now, perhaps on another thread. `start` passes the job
+  /// on to a thread that calls `take`, and later `leave`; or it returns false.
   func add(isWrite: Bool, _ start: @escaping @Sendable () -> Bool) {
     let isNow = lock.withLock {
       if isTaken { waiters.append(.job(isWrite: isWrite, start: start)) }
@@ -48,7 +48,7 @@ final class TurnLine: @unchecked Sendable {
     if isNow, !start() { passOn() }
   }
 
-  /// The job that was started runs on this thread.
+  /// Notes that the started job runs on this thread.
   func take() { lock.withLock { owner = ExecutionContext.thread } }
 
   func leave() {
@@ -56,7 +56,7 @@ final class TurnLine: @unchecked Sendable {
     passOn()
   }
 
-  /// True when the next turn is a write's that nobody waits for on a thread.
+  /// True when the next turn is that of a write for which no thread waits.
   var nextIsWrite: Bool {
     lock.withLock {
       if case .job(isWrite: true, _)? = waiters.first { return true }
@@ -79,7 +79,7 @@ final class TurnLine: @unchecked Sendable {
         case .job(_, let start): return start
         }
       }
-      // Those that cannot be started are passed over here, and not each by the one before it.
+      // Jobs that cannot be started are skipped in this loop, without recursion.
       guard let start, !start() else { return }
     }
   }

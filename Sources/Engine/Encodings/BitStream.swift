@@ -34,7 +34,7 @@ struct BitWriter {
   }
 }
 
-/// Reads bits, the highest first. At the end it stays there: what it then reads is meaningless, and lies
+/// Reads bits, the highest first. At the end it stays there: further bits are meaningless, and come from
 /// inside the cluster with its padding.
 struct BitCursor: Equatable {
   private let base: UnsafeRawPointer

@@ -60,7 +60,7 @@ struct CanonicalCode {
     let symbolCount: Int
     /// For each length, the code behind its last one, as the top of 32 bits.
     fileprivate var ends = SIMD32<UInt64>()
-    /// For each length, what is added to a code to get its symbol.
+    /// For each length, the number to add to a code to get its symbol.
     fileprivate var offsets = SIMD32<Int32>()
 
     fileprivate init(maximumLength: Int, symbolCount: Int) {

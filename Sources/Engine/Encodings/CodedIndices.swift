@@ -63,8 +63,8 @@ struct CodedIndices {
     for _ in 0..<row & BitRows.blockMask {
       cursor.skip(limits.decode(cursor.window).length)
     }
-    // Where a code begins is known only after the one before it. So several blocks are decoded at a time,
-    // whose beginnings are known; they must be where the blocks before them end.
+    // The beginning of a code is known only after the code before it. So several blocks, whose beginnings are
+    // known, are decoded at a time; they must begin where the blocks before them end.
     let block = BitRows.blockMask &+ 1
     while row & BitRows.blockMask == 0, row &+ 4 &* block <= range.upperBound {
       let starts = (

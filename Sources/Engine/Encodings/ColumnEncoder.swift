@@ -26,15 +26,12 @@ struct ColumnEncoder: ~Copyable {
 
   init(effort: EncodingEffort) { self.effort = effort }
 
-  /// What was written, for the directory.
+  /// The facts about a segment for the directory.
   struct Segment: Sendable {
     var encoding: ColumnEncoding
     var flags: SegmentFlags
     var statistics: ColumnStatistics
-    var nullCount: Int
-    var observation: TypeObservation
-    /// The date style of every spelling, when it was found.
-    var dateStyle: DateStyle?
+    var spellings: SpellingFacts
   }
 
   private enum Choice {
@@ -48,17 +45,12 @@ struct ColumnEncoder: ~Copyable {
   mutating func encode(
     _ matrix: ColumnMatrix, rowCount: Int, into output: inout OutputBuffer
   ) throws(SpanOutside) -> Segment {
-    let column = try GatheredColumn(
-      arena: matrix.arena, matrix: matrix.spans, column: matrix.column, stride: matrix.stride,
-      rowCount: rowCount, scratch: spans.reserve(rowCount))
+    let column = try gather(matrix, rowCount)
     if ConstantEncoding.fits(column) { return writeConstant(column, into: &output) }
 
     let rows = exceptions.reserve(rowCount)
     let values = numbers.reserve(rowCount)
-    let (scan, mayBeNumbers) = TypedScan.scan(
-      column,
-      TypedScan.Room(
-        numbers: values, scales: scales.reserve(rowCount), scaleSummaries: scaleSummaries.pointer))
+    let (scan, mayBeNumbers) = TypedScan.scan(column, scanRoom(rowCount))
     var choice = Choice.packedText(areCompressed: false)
     var size = PackedTextEncoding.size(column)
     if let scan {
@@ -79,12 +71,10 @@ struct ColumnEncoder: ~Copyable {
       column, scan, limit: size &* compressionRatio(choice), effort: effort)
     chooseStrings(column, distinct, &choice, &size)
 
-    let observation = observe(column, scan, distinct)
-    let statistics = statistics(column, scan, distinct, observation)
+    let facts = facts(column, scan, distinct)
     var segment = Segment(
-      encoding: .packedText, flags: [], statistics: statistics, nullCount: column.nullCount,
-      observation: observation)
-    if let scan, scan.misfits == 0, case .dates(let style) = scan.kind { segment.dateStyle = style }
+      encoding: .packedText, flags: [],
+      statistics: statistics(column, scan, distinct, facts.observation), spellings: facts)
     switch choice {
     case .typed(let plan):
       segment.encoding = plan.encoding
@@ -114,6 +104,29 @@ struct ColumnEncoder: ~Copyable {
       }
     }
     return segment
+  }
+
+  /// What the spellings of a column look like, as `encode` finds it, without an encoding.
+  mutating func examine(
+    _ matrix: ColumnMatrix, rowCount: Int
+  ) throws(SpanOutside) -> SpellingFacts {
+    let column = try gather(matrix, rowCount)
+    if ConstantEncoding.fits(column) { return constantFacts(column) }
+    return facts(column, TypedScan.scan(column, scanRoom(rowCount)).0, nil)
+  }
+
+  private mutating func gather(
+    _ matrix: ColumnMatrix, _ rowCount: Int
+  ) throws(SpanOutside) -> GatheredColumn {
+    try GatheredColumn(
+      arena: matrix.arena, matrix: matrix.spans, column: matrix.column, stride: matrix.stride,
+      rowCount: rowCount, scratch: spans.reserve(rowCount))
+  }
+
+  private mutating func scanRoom(_ rowCount: Int) -> TypedScan.Room {
+    TypedScan.Room(
+      numbers: numbers.reserve(rowCount), scales: scales.reserve(rowCount),
+      scaleSummaries: scaleSummaries.pointer)
   }
 
   private mutating func typedPlan(_ column: GatheredColumn, _ scan: TypedScan) -> TypedPlan? {
@@ -203,21 +216,32 @@ struct ColumnEncoder: ~Copyable {
   private func writeConstant(
     _ column: GatheredColumn, into output: inout OutputBuffer
   ) -> Segment {
-    var observation = TypeObservation()
-    var collector = StatisticsCollector(.none)
-    if column.valueCount > 0 {
-      let spelling = column.spelling(0)
-      observation.insert(SpellingClass.classify(spelling), row: 0)
-      collector = StatisticsCollector(ColumnStatistics.kind(observation.classes))
-      _ = collector.add(spelling)
-    }
+    let facts = constantFacts(column)
+    var collector = StatisticsCollector(ColumnStatistics.kind(facts.observation.classes))
+    if column.valueCount > 0 { _ = collector.add(column.spelling(0)) }
     ConstantEncoding.write(column, into: &output)
     return Segment(
-      encoding: .constant, flags: [], statistics: collector.result, nullCount: column.nullCount,
-      observation: observation)
+      encoding: .constant, flags: [], statistics: collector.result, spellings: facts)
   }
 
   // MARK: What the spellings look like
+
+  private func constantFacts(_ column: GatheredColumn) -> SpellingFacts {
+    var facts = SpellingFacts(nullCount: column.nullCount)
+    if column.valueCount > 0 {
+      facts.observation.insert(SpellingClass.classify(column.spelling(0)), row: 0)
+    }
+    return facts
+  }
+
+  private func facts(
+    _ column: GatheredColumn, _ scan: TypedScan?, _ distinct: DictionaryBuilder.Result?
+  ) -> SpellingFacts {
+    var facts = SpellingFacts(
+      nullCount: column.nullCount, observation: observe(column, scan, distinct))
+    if let scan, scan.misfits == 0, case .dates(let style) = scan.kind { facts.dateStyle = style }
+    return facts
+  }
 
   /// Classifies each distinct spelling once when the distinct spellings are known.
   private func observe(

@@ -24,7 +24,7 @@ package struct ColumnStatistics: Sendable, Equatable {
   }
 
   package var kind: Kind
-  /// As stored in the directory.
+  /// The bits in the directory.
   package var minimum: UInt64
   package var maximum: UInt64
 

@@ -41,7 +41,7 @@ struct DictionaryEncoding {
     indices.decode(rows, limit: entries.count, table: &table, into: target)
   }
 
-  /// What is wrong; nil when everything is consistent.
+  /// The first contradiction in the bytes; nil when everything is consistent.
   func inconsistency(rowCount: Int) -> String? {
     if let problem = entries.inconsistency() { return problem }
     if let problem = indices.inconsistency() { return problem }

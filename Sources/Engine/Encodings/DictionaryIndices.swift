@@ -78,7 +78,8 @@ enum DictionaryIndices {
     }
   }
 
-  /// What is wrong apart from indices that are too large; nil when everything is consistent.
+  /// The first contradiction in the bytes, apart from indices that are too large; nil when everything is
+  /// consistent.
   func inconsistency() -> String? {
     switch self {
     case .packed, .coded: return nil

@@ -89,7 +89,7 @@ struct GatheredColumn {
     return AlignedNumber.parse(base + end, count: count)
   }
 
-  /// Long ones, and those at the very beginning of the arena.
+  /// Reads spellings that are long, or lie at the very beginning of the arena.
   @inline(never)
   private func otherDecimal(_ span: TextSpan) -> ScaledNumber {
     NumberSpelling.parseCanonical(spelling(span))

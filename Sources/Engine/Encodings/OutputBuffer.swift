@@ -62,7 +62,7 @@ struct OutputBuffer: ~Copyable {
     advance(length)
   }
 
-  /// Overwrites what was appended at `offset`.
+  /// Overwrites the number that was appended at `offset`.
   mutating func replace<Integer: FixedWidthInteger>(_ value: Integer, at offset: Int) {
     guard offset >= 0, offset <= count - MemoryLayout<Integer>.size else { return }
     base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Integer.self)

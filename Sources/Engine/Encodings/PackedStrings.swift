@@ -104,7 +104,7 @@ struct PackedStrings {
     }
   }
 
-  /// What is wrong with lengths and starts; nil when they agree.
+  /// The first contradiction between lengths and starts; nil when they agree.
   func inconsistency() -> String? {
     var start = 0
     for index in 0..<count {
@@ -120,7 +120,7 @@ struct PackedStrings {
   }
 }
 
-/// What is needed to write `PackedStrings`, and the exact size.
+/// The lengths for writing `PackedStrings`, and the exact size.
 struct PackedStringsPlan {
   private(set) var count = 0
   /// The total number of parts of all strings.

@@ -82,7 +82,7 @@ struct RowMarks {
     }
   }
 
-  /// What is wrong with the marks; nil when they are consistent.
+  /// The first contradiction in the marks; nil when they are consistent.
   func inconsistency() -> String? {
     guard let exceptions else { return nil }
     if let problem = exceptions.strings.inconsistency() { return "exceptions: " + problem }

@@ -47,7 +47,7 @@ struct StoredStrings {
     return try use(UnsafeRawBufferPointer(start: room, count: count))
   }
 
-  /// What is wrong; nil when everything is consistent.
+  /// The first contradiction in the bytes; nil when everything is consistent.
   func inconsistency() -> String? {
     if let problem = packed.inconsistency() { return problem }
     if let digits {

@@ -3,7 +3,7 @@ struct TypedPlan {
   let encoding: ColumnEncoding
   /// Bytes of the segment; an upper bound when there are exceptions.
   let size: Int
-  /// What is stored: the column's own numbers, or the numbers converted to one scale.
+  /// The stored numbers: the column's own, or converted to one scale.
   private let scan: TypedScan
   private let frame: FramePlan
   /// Numbers of any other scale are exceptions; nil when the scales are stored.

@@ -243,7 +243,7 @@ struct TypedScan {
     return true
   }
 
-  /// - Parameter factors: what makes numbers of each scale those of the largest.
+  /// - Parameter factors: the factors that convert numbers of each scale to the largest one.
   /// - Returns: how many numbers cannot be converted; nil: too many.
   private mutating func fill(
     trimming other: TypedScan, _ column: GatheredColumn, factors: UnsafePointer<Int64>

@@ -1,6 +1,6 @@
 import Base
 
-/// Iterates over the entries of a run in order, from a place that is looked up.
+/// Iterates over the entries of a run in order, beginning at an entry that is looked up.
 ///
 /// For runs in which many entries share a code, so that entries of one code may lie in several leaves.
 ///
@@ -33,7 +33,7 @@ package struct EntryCursor {
       try descend(to: entry.code)
       return try skip(to: entry)
     }
-    // Behind the last entry there is nothing.
+    // The cursor is behind the last entry.
     guard let leaf else { return }
     // Leaves of one code are read one by one, others are found from the top.
     if leaf[leaf.rowCount - 1] < entry, let next = nextFirstCode, next < entry.code {

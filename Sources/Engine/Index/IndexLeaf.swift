@@ -123,7 +123,7 @@ package struct IndexLeaf {
     return partitionPoint(low..<max(low, high)) { offset($0) >= wanted }
   }
 
-  /// What is wrong with the rows; nil when they ascend and a writer may have written them.
+  /// The first contradiction in the rows; nil when they ascend and a writer may have written them.
   package func inconsistency() -> String? {
     let first = self[0]
     if first.code != firstCode { return "the first code is not that of its first row" }

@@ -70,7 +70,7 @@ package struct KeyCode: Sendable, Equatable {
     return isNegative ? -value : value
   }
 
-  /// SipHash-1-3 by Jean-Philippe Aumasson and Daniel J. Bernstein: 64 bits that nobody can steer without the
+  /// SipHash-1-3 by Jean-Philippe Aumasson and Daniel J. Bernstein: nobody can choose its 64 bits without the
   /// secret.
   func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     var state = SipState(low, high)

@@ -1,10 +1,10 @@
-/// Tells for most codes that a run does not have them, without reading the run: a Bloom filter whose bits for
-/// one code lie in one block of four words (Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient
-/// Bloom Filters", 2007). A query costs one memory access, or two when a block crosses a cache line.
+/// Excludes most codes that a run does not have, without reading the run: a Bloom filter whose bits for one
+/// code lie in one block of four words (Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom
+/// Filters", 2007). A query costs one memory access, or two when a block crosses a cache line.
 ///
-/// Only the writer that wrote the run keeps it, in memory. So an import of new keys hardly ever reads the
-/// index: otherwise each of ten million random keys would be searched in every large run, whose pages would
-/// all be mapped.
+/// Only the writer that wrote the run keeps the filter, in memory. So an import of new keys hardly ever reads
+/// the index: otherwise each of ten million random keys would be searched in every large run, whose pages
+/// would all be mapped.
 ///
 /// Thread rule: a plain value; only the writer changes it.
 package struct KeyFilter: Sendable {

@@ -17,7 +17,7 @@ package final class KeyIndex {
   /// - Parameters:
   ///   - runs: those of the version that the transaction began from.
   ///   - baseEnd: that version's end.
-  ///   - recent: what an earlier transaction kept, if it did.
+  ///   - recent: the entries that an earlier transaction kept, if it did.
   package init(
     runs: [IndexRun], writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64,
     limits: IndexLimits, recent: RecentKeys?
@@ -103,7 +103,7 @@ package final class KeyIndex {
     }
   }
 
-  /// What a lookup outside the transaction needs: the filters of the large runs.
+  /// The filters of the large runs, for lookups outside the transaction.
   package var filters: [BlockReference: KeyFilter] { recent.filters }
 
   /// The roots of the runs that are looked up in the file; the others are held in memory.
@@ -132,8 +132,8 @@ package final class KeyIndex {
     }
   }
 
-  /// Makes a filter for a run that another program has written, once so many keys were looked up in it that
-  /// reading the whole run costs little in comparison.
+  /// Makes a filter for a run that another program has written, once the lookups in it have cost so much that
+  /// reading the whole run adds little.
   private func filterLater(_ run: IndexRun, lookedUp: Int, _ readable: IndexBlocks) throws {
     let reference = run.root.entry.reference
     let looked = recent.unfiltered[reference, default: 0] &+ UInt64(lookedUp)
@@ -221,8 +221,8 @@ package final class KeyIndex {
     return place == recent.covered.count
   }
 
-  /// Whether the small runs are to be read before so many keys are looked up. An import of one object into a
-  /// large table would otherwise spend a good part of its time on that.
+  /// Whether the small runs should be read before a number of keys is looked up. An import of one object into
+  /// a large table would otherwise spend a good part of its time on that.
   private func isWorthReading(lookingUp count: Int) -> Bool {
     var entries: UInt64 = 0
     var references: [BlockReference] = []
@@ -237,7 +237,7 @@ package final class KeyIndex {
     return overflow || cost >= entries
   }
 
-  /// Added entries that are looked at one after the other.
+  /// The most added entries that are searched one after the other.
   private static let mostPending = 64
 
   // MARK: Changing
@@ -332,7 +332,7 @@ package final class KeyIndex {
     }
   }
 
-  /// What the next transaction may reuse: its entries are those of the runs that it names. Nil when it has
-  /// more.
+  /// The entries for the next transaction to reuse: they are those of the runs that it names. Nil when there
+  /// are more.
   package var kept: RecentKeys? { runSet.pending.isEmpty ? recent : nil }
 }

@@ -17,7 +17,7 @@ package struct IndexLimits: Sendable {
   package var largeFanout = 4
   /// Memory for the filters of large runs, the newest first.
   package var filterBytes = 16 << 20
-  /// How tables that get a key make its codes; tests set it, to have the same codes at every run.
+  /// The codes for tables that get a key; tests set it, to have the same codes at every run.
   package var keyCode: KeyCode?
 
   package init() {}

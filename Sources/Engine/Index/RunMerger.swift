@@ -10,7 +10,7 @@ package struct RunMerger {
   /// Removes entries whose objects are gone or have another key. Its input ascends.
   package typealias Filter = (inout [IndexEntry]) throws -> Void
 
-  /// Where entries come from: one leaf after the other.
+  /// A source of entries: one leaf after the other.
   ///
   /// Thread rule: that of the merger.
   private final class Source {

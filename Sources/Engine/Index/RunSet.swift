@@ -118,7 +118,7 @@ final class RunSet {
   ///   - known: perhaps the last of the runs.
   ///   - filtersAll: whether `filter` gets all entries, also those that do not share their code.
   ///   - filter: removes outdated entries.
-  /// - Throws: what reading, writing and `filter` throw; the runs stay unchanged then.
+  /// - Throws: the errors of reading, writing and `filter`; the runs stay unchanged then.
   func write(
     from first: Int, through output: RunWriter, known: SmallRun? = nil, filtersAll: Bool,
     _ filter: RunMerger.Filter

@@ -1,19 +1,19 @@
 import Base
 
-/// Moves blocks of the version that a transaction began from to other places in the file, byte for byte;
-/// those that refer to them are written anew.
+/// Moves blocks of the version that a transaction began from to other places in the file, byte for byte, and
+/// rewrites the blocks that refer to them.
 ///
 /// Thread rule: the transaction's thread.
 struct BlockMover {
-  /// Which blocks, by their offsets: no two of a version begin at the same place.
+  /// The offsets of the blocks to be moved: no two blocks of a version begin at the same place.
   let wanted: Set<UInt64>
-  /// Where a block may go at most, in pages; nil: anywhere.
+  /// The page before which a block must go; nil: it may go anywhere.
   let limit: (BlockReference) -> Int?
   let blocks: BlockReader
   let writer: BlockWriter
-  /// Where the version ends.
+  /// The end of the version.
   let end: UInt64
-  /// Bytes that lie further in front now.
+  /// Bytes that moved towards the front of the file.
   private(set) var gained = 0
   /// Bytes written.
   private(set) var moved = 0
@@ -51,9 +51,9 @@ struct BlockMover {
     return true
   }
 
-  /// Moves what is wanted of a table's blocks.
+  /// Moves the wanted blocks of a table.
   ///
-  /// - Returns: whether anything was moved.
+  /// - Returns: whether any block was moved.
   /// - Complexity: O(nodes), and the blocks that are moved.
   /// - Throws: `BlockError` when a node is damaged, `SystemError`.
   mutating func move(_ table: inout Catalogue.TableEntry) throws -> Bool {
@@ -99,7 +99,8 @@ struct BlockMover {
     return true
   }
 
-  /// A leaf's cluster and what lies over it: what lies over a block that was moved has to name its new place.
+  /// Moves a leaf's cluster and the overlay blocks over it: a block over a moved one has to name its new
+  /// place.
   private mutating func move(overlay entry: inout NodeEntry) throws -> Bool {
     let overlay = try blocks.overlay(entry, end: end)
     var below = overlay.base.reference

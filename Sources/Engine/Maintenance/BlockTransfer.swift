@@ -1,14 +1,14 @@
 import Base
 
-/// What a block is the copy of, wherever it lies: its checksum, with what its parent says of it. Equal
-/// checksums of nodes mean equal subtrees, since a node has the checksums of what it refers to.
+/// Identifies a block's content, wherever the block is: its checksum, with the facts that its parent has
+/// about it. Equal checksums of nodes mean equal subtrees, since a node has the checksums of its children.
 struct BlockContent: Hashable {
   enum Kind: Hashable {
     case catalogue, schema, node(level: Int), cluster, overlay, indexLeaf
   }
 
-  /// The table that has the block, and which of its trees: no other block of a version has the same content
-  /// then, but leaves of an index.
+  /// The table that has the block, and one of its trees. Within a version only leaves of an index can then
+  /// have equal contents.
   struct Owner: Hashable {
     var table: UInt32 = 0
     /// 0: the objects; 1: the index of the primary key; above: the column of a secondary index, plus 2.
@@ -39,7 +39,7 @@ struct BlockContent: Hashable {
     self.init(.catalogue, Owner(), NodeEntry(firstKey: 0, count: 0, reference: reference))
   }
 
-  /// What lies below a node of a level, or a leaf.
+  /// The kind of the blocks below a node of a level, or of a leaf.
   static func kind(level: Int, isIndex: Bool, isOverlay: Bool) -> Kind {
     level > 0
       ? .node(level: level)
@@ -47,34 +47,34 @@ struct BlockContent: Hashable {
   }
 }
 
-/// Copies versions into another file as they are, block for block: blocks that the other file has already are
-/// neither read nor written, with all that lies below them, and what versions share is copied once.
+/// Copies versions into another file unchanged, block by block. Blocks that the other file has already are
+/// neither read nor written, nor are the blocks below them; blocks that versions share are copied once.
 ///
-/// A block that refers to others has other bytes in the copy, since they lie elsewhere: which block of the
-/// source it was made of is remembered (`made`), and told to the next transfer.
+/// A block that refers to others has other bytes in the copy, since the others lie elsewhere. `made` records
+/// the block of the source that it was made from, for the next transfer.
 ///
 /// Thread rule: confined, while the versions are held.
 struct BlockTransfer {
   private let source: BlockReader
   private let writer: BlockWriter
   private let shouldStop: () -> Bool
-  /// What the other file has.
+  /// The contents that the other file has.
   private var known: [BlockContent: BlockReference]
-  /// The blocks with references that were written: where, and the checksum of what each was made of.
+  /// The written blocks that refer to others, each with the checksum of the block that it was made from.
   private(set) var made: [(place: BlockReference, checksum: UInt64)] = []
-  /// What was written, to be read back.
+  /// The written blocks, to be read back.
   private var written: [(entry: NodeEntry, kind: BlockContent.Kind)] = []
-  /// No block that was placed, or is used again, lies behind.
+  /// The end of all blocks that were placed or are used again.
   private(set) var end: UInt64
   private let target: BlockReader
-  /// Leaves of indexes that the present version uses in the copy.
+  /// Leaves of indexes that the copy of the present version uses.
   private var taken: Set<UInt64> = []
   private var emptyHistory: BlockReference?
 
   /// - Parameters:
-  ///   - known: blocks of the other file, by what they are copies of.
-  ///   - target: reads these, and what is written.
-  ///   - end: where these end.
+  ///   - known: blocks of the other file, by the contents that they are copies of.
+  ///   - target: reads these, and the blocks that are written.
+  ///   - end: the end of these blocks.
   init(
     _ source: BlockReader, _ writer: BlockWriter, known: [BlockContent: BlockReference] = [:],
     in target: BlockReader, end: UInt64 = 0, shouldStop: @escaping () -> Bool
@@ -91,10 +91,10 @@ struct BlockTransfer {
 
   /// Copies the tables of a catalogue.
   ///
-  /// - Parameter end: where the version ends.
+  /// - Parameter end: the end of the version.
   mutating func copyTables(of catalogue: inout Catalogue, end: UInt64) throws {
     taken = []
-    // Nodes of this transfer may be among those that are used again.
+    // Nodes of this transfer may be read again as known ones.
     try writer.writeOut()
     for table in catalogue.tables {
       for (run, owner) in table.ownedRuns {
@@ -123,8 +123,8 @@ struct BlockTransfer {
     }
   }
 
-  /// Notes the leaves of an index that are used again with the nodes above them: another leaf that says the
-  /// same, in another run, is another block.
+  /// Notes the leaves of an index that are used again together with the nodes above them: a leaf of equal
+  /// content in another run is another block.
   private mutating func take(
     _ entry: NodeEntry, level: Int, _ owner: BlockContent.Owner, end: UInt64
   ) throws {
@@ -150,12 +150,12 @@ struct BlockTransfer {
     }
   }
 
-  /// Copies the versions that one keeps, and returns what the copy keeps.
+  /// Copies the versions that one keeps, and returns the history of the copy.
   ///
-  /// - Parameter old: what the copy has kept so far: versions that it has already stay where they are.
+  /// - Parameter old: the copy's history so far: versions that it has already stay where they are.
   mutating func copyKept(_ history: History, known old: History) throws -> History {
     var history = history
-    // What is pending is no version yet.
+    // A pending table is not a version, and is not copied.
     history.pending = []
     for place in history.kept.indices {
       let record = history.kept[place].record
@@ -166,7 +166,7 @@ struct BlockTransfer {
       }
       var catalogue = try VersionRoots(record, source).catalogue
       try copyTables(of: &catalogue, end: record.end)
-      // Nobody asks a kept version what it kept.
+      // The history of a kept version is not used.
       if catalogue.history != nil { catalogue.history = try noHistory() }
       let root = try put(node: catalogue.encode())
       note(root, madeOf: record.root.checksum)
@@ -207,7 +207,7 @@ struct BlockTransfer {
     made.append((place, checksum))
   }
 
-  /// A block of the copy that has a content; nil when there is none, or it is another one's.
+  /// A block of the copy with this content; nil when there is none, or it belongs to another owner.
   private mutating func find(_ content: BlockContent) -> BlockReference? {
     guard let there = known[content] else { return nil }
     if content.kind == .indexLeaf, !taken.insert(there.offset).inserted { return nil }
@@ -240,7 +240,7 @@ struct BlockTransfer {
     return reference
   }
 
-  /// A block that refers to no other, to the byte.
+  /// Copies a block that refers to no other, byte for byte.
   private mutating func copy(
     leaf entry: NodeEntry, _ kind: BlockContent.Kind, _ owner: BlockContent.Owner, end: UInt64
   ) throws -> BlockReference {
@@ -260,7 +260,7 @@ struct BlockTransfer {
     return reference
   }
 
-  /// A cluster with what lies over it, from below: each block names the one below it.
+  /// Copies a cluster and the overlay blocks over it, the lowest first: each block names the one below it.
   private mutating func copy(
     overlay entry: NodeEntry, _ owner: BlockContent.Owner, end: UInt64
   ) throws -> BlockReference {
@@ -287,9 +287,9 @@ struct BlockTransfer {
 
   // MARK: Verifying
 
-  /// Reads all that was written back from the file.
+  /// Reads all written blocks back from the file.
   ///
-  /// - Throws: `EngineError.damaged` when it is not what was written.
+  /// - Throws: `EngineError.damaged` when their bytes differ from those that were written.
   func verify(_ target: BlockReader) throws {
     for (entry, kind) in written {
       if shouldStop() { throw EngineError.cancelled }
@@ -322,7 +322,7 @@ extension Catalogue.TableEntry {
 }
 
 extension BlockReader {
-  /// Verifies all of a block.
+  /// Verifies all bytes of a block.
   ///
   /// - Throws: `BlockError`, `ClusterError` when a checksum does not match.
   fileprivate func verify(_ entry: NodeEntry, _ kind: BlockContent.Kind, end: UInt64) throws {

@@ -2,13 +2,13 @@ import Base
 
 /// The versions that are kept beside the newest.
 extension Checker {
-  /// Checks what is pending beside the newest version, and every kept version, the newest first: all of its
-  /// blocks and values as those of the newest are checked, but what it shares with versions that were looked
-  /// at; and that no byte of one belongs to another block of another.
+  /// Checks the pending tables and every kept version, the newest first: all of their blocks and values, as
+  /// those of the newest version, except the parts shared with versions that were checked already. Also
+  /// checks that no byte of a block belongs to another block, of the same version or another.
   ///
   /// - Parameters:
-  ///   - gone: versions that were let go meanwhile: their pages may be in use for something else.
-  ///   - withPending: false when that has happened to what is pending.
+  ///   - gone: versions that were dropped meanwhile: their pages may be reused.
+  ///   - withPending: false when pending tables were changed meanwhile.
   mutating func checkNamedVersions(except gone: Set<UInt64>, withPending: Bool) {
     let history: History
     do {
@@ -95,22 +95,22 @@ extension Checker {
   }
 }
 
-/// Where blocks of several versions lie, each once.
+/// The places of the blocks of several versions, each once.
 struct BlockPlaces {
-  /// Ascending; none has a byte of another.
+  /// Ascending; no two overlap.
   private var all: [(start: UInt64, end: UInt64)]
-  /// Of versions that were added: the bytes of blocks that were not there before.
+  /// The bytes of blocks of added versions that were not there before.
   private(set) var others: [Range<Int>] = []
 
-  /// - Parameter blocks: of a version, ascending, none over another.
+  /// - Parameter blocks: of a version, ascending, without overlaps.
   init(_ blocks: [(start: UInt64, end: UInt64, what: String)]) {
     all = blocks.map { ($0.start, $0.end) }
   }
 
-  /// Adds the blocks of another version, but those that are there.
+  /// Adds the blocks of another version that are not there yet.
   ///
-  /// - Parameter blocks: ascending, none over another.
-  /// - Returns: what is wrong with the first that has bytes of another block.
+  /// - Parameter blocks: ascending, without overlaps.
+  /// - Returns: a description of the first block that has bytes of another one.
   /// - Complexity: O(blocks).
   mutating func add(_ blocks: [(start: UInt64, end: UInt64, what: String)]) -> String? {
     var fresh: [(start: UInt64, end: UInt64)] = []
@@ -128,7 +128,7 @@ struct BlockPlaces {
       others.append(Int(clamping: block.start)..<Int(clamping: block.end))
     }
     if fresh.isEmpty { return nil }
-    // Both ascend: what is nearly sorted is sorted quickly.
+    // Both lists ascend, and sorting a nearly sorted one is fast.
     all = (all + fresh).sorted { $0.start < $1.start }
     return nil
   }

@@ -43,7 +43,7 @@ extension Checker {
       return
     }
     for run in table.index { checkRun(run, table, sharesCodes: false) }
-    // What cannot be read has been said: looking objects up in it would say so for each.
+    // Unreadable parts have been reported: looking up each object in them would report each again.
     guard report.problems.count == before, looksUpEntries(table) else { return }
     do {
       try checkKeys(table, schema)
@@ -52,7 +52,7 @@ extension Checker {
     }
   }
 
-  /// Visits a run block by block; a damaged part does not keep the rest from being checked.
+  /// Visits a run block by block; a damaged part does not prevent the check of the others.
   ///
   /// - Parameter sharesCodes: entries of one code may lie in several leaves.
   private mutating func checkRun(_ run: IndexRun, _ table: Catalogue.TableEntry, sharesCodes: Bool)
@@ -99,8 +99,8 @@ extension Checker {
     try countEntries(table.index, check.removeOutdated)
   }
 
-  /// Whether objects are to be looked up in the indexes of a table: in older versions by a deep check only,
-  /// and where they are not those of a newer one.
+  /// Whether to look up objects in the indexes of a table. In older versions only a deep check does, and only
+  /// where objects or indexes differ from a newer version.
   private func looksUpEntries(_ table: Catalogue.TableEntry) -> Bool {
     (isNewest || isDeep) && !isKnown(table)
   }
@@ -112,8 +112,8 @@ extension Checker {
       && other.valueIndexes == table.valueIndexes
   }
 
-  /// In a deep check of the newest version: goes from the entries to the objects, and counts those
-  /// that lead nowhere.
+  /// In a deep check of the newest version: looks up the object of each entry, and counts the entries without
+  /// one.
   private mutating func countEntries(
     _ runs: [IndexRun], _ removeOutdated: (inout [IndexEntry]) throws -> Void
   ) throws {

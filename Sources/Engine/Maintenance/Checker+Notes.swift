@@ -1,4 +1,4 @@
-/// In a deep check: what tables keep beside their objects, as far as the engine knows of it.
+/// In a deep check: the notes and companions of tables, as far as the engine knows their content.
 extension Checker {
   mutating func checkNotes(_ table: Catalogue.TableEntry, _ schema: TableSchema, _ all: Catalogue) {
     if let note = table.notes[DeclaredColumns.note],

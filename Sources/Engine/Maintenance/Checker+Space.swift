@@ -1,5 +1,5 @@
 extension Checker {
-  /// No byte may belong to two blocks.
+  /// Checks that no byte belongs to two blocks.
   mutating func checkExtents() {
     extents.sort { $0.start < $1.start }
     for (before, after) in zip(extents, extents.dropFirst()) where before.end > after.start {
@@ -8,9 +8,10 @@ extension Checker {
     }
   }
 
-  /// What a writer would take for free, and for how full, must be what the blocks that were checked leave.
+  /// Checks that a writer's map agrees with the checked blocks: which pages are free, and how full the others
+  /// are.
   ///
-  /// To be called after `checkExtents`; where something is wrong already, nothing more is said.
+  /// Call after `checkExtents`; reports nothing if there are problems already.
   mutating func checkSpace(except gone: Set<UInt64>) {
     guard report.isSound else { return }
     do {
@@ -25,11 +26,11 @@ extension Checker {
     }
   }
 
-  /// What a map says that is not so.
+  /// The contradictions between a map and the blocks.
   ///
   /// - Parameters:
   ///   - blocks: the bytes of all blocks, none twice.
-  ///   - kept: of those that kept versions have besides.
+  ///   - kept: of further blocks that only kept versions have.
   /// - Complexity: O(pages + blocks).
   static func spaceProblems(
     _ space: SpaceMap, _ blocks: some Sequence<Range<Int>>, kept: [Range<Int>] = []
@@ -64,7 +65,7 @@ extension Checker {
           + "\(use.isFree ? "free" : "in use") with \(use.filled) bytes, and blocks fill \(filled[page])"
           + "\(isKept.contains(page) ? ", beside those of kept versions" : "")"
       )
-      // One mistake is often in all that follow.
+      // One mistake often affects all later pages.
       if problems.count == 10 { break }
     }
     return problems

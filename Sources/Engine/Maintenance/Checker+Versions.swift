@@ -2,12 +2,12 @@ import Base
 
 /// In a deep check: the versions before the newest.
 extension Checker {
-  /// Checks every older version that somebody holds, and what the commit slots name besides.
+  /// Checks every older version that somebody holds, and the version that only a commit slot names.
   ///
-  /// They are read as copies, block by block: nothing keeps others from releasing a version
-  /// meanwhile, or from writing over one that only a slot names. What is wrong with a version
-  /// counts when it is still held afterwards or, if only a slot names it, when all of its bytes are
-  /// those that were written: else its pages are in use for something else, as they may be.
+  /// They are read as copies, block by block: others may release a version meanwhile, or overwrite one that
+  /// only a slot names. A problem of a held version counts if the version is still held afterwards. A problem
+  /// of a version that only a slot names counts if all of its bytes are as written. In all other cases its
+  /// pages may have been reused.
   mutating func checkOlderVersions(_ held: () throws -> [VersionRecord]) {
     let storage = blocks.storage
     do {
@@ -41,8 +41,8 @@ extension Checker {
     }
   }
 
-  /// True when a version is held for as long as a reader that is just taking it would need to find
-  /// that it is gone.
+  /// True when a version stays held for long enough. A reader that is just taking a version holds it for a
+  /// moment even if it is gone already.
   private static func stays(
     _ old: VersionRecord, _ held: () throws -> [VersionRecord]
   ) throws -> Bool {
@@ -53,7 +53,7 @@ extension Checker {
     return true
   }
 
-  /// True when no byte of a version has been written over, or cut off: what is wrong with it was written so.
+  /// True when no byte of a version was overwritten or cut off: its problems were then written into it.
   private static func isWhole(_ old: VersionRecord, _ storage: any Storage) throws -> Bool {
     let blocks = try BlockReader(storage: CopyingStorage(storage))
     guard old.end <= UInt64(clamping: try storage.length()) else { return false }
@@ -80,7 +80,7 @@ extension Checker {
     } catch let error as ClusterError {
       return !error.isWrittenOver
     } catch is DecodingFailure {
-      // The bytes were vouched for.
+      // All checksums match.
     }
     return true
   }

@@ -9,9 +9,9 @@ package struct Checker {
   let record: VersionRecord
   let blocks: BlockReader
   var report: CheckReport
-  /// Where each block lies: start, end, what.
+  /// Each block's start, end and description.
   var extents: [(start: UInt64, end: UInt64, what: String)] = []
-  /// Whether everything is compared that is said twice.
+  /// Whether all redundant data is compared.
   let isDeep: Bool
   /// The tables of a newer version that was found sound, by their numbers.
   let newer: [UInt32: Catalogue.TableEntry]
@@ -19,21 +19,20 @@ package struct Checker {
   /// not read them again.
   var lastKeys: [NodeEntry: Int64]
   let isNewest: Bool
-  /// Of leaves that were found sound, the last keys are noted.
+  /// Whether to note the last keys of leaves that were found sound.
   private let notesLeaves: Bool
   /// The bytes of blocks that kept versions have, and the newest has not.
   var keptBlocks: [Range<Int>] = []
-  /// The same of what is pending beside the newest, which counts as its own.
+  /// The bytes of blocks of pending tables, which count as the newest version's own.
   var pendingBlocks: [Range<Int>] = []
 
   /// Checks a version, those that it keeps, and both commit slots.
   ///
   /// - Parameters:
-  ///   - gone: kept versions that were let go meanwhile, and are not looked at.
-  ///   - withPending: false when what is pending beside the version was changed meanwhile, and is not looked
-  ///     at.
-  ///   - held: the versions that somebody holds just now; has everything compared that is
-  ///     said twice, in older versions that can be read too. Without it they are left alone.
+  ///   - gone: kept versions that were dropped meanwhile, and are not checked.
+  ///   - withPending: false when the pending tables were changed meanwhile, and are not checked.
+  ///   - held: returns the versions that somebody holds now. Makes the check a deep one: all redundant data
+  ///     is compared, also in the older versions that can be read. Without it these are not checked.
   /// - Complexity: O(file).
   package static func run(
     _ record: VersionRecord, _ blocks: BlockReader, except gone: Set<UInt64> = [],
@@ -51,7 +50,7 @@ package struct Checker {
     return checker.report
   }
 
-  /// Checks one version, whatever else is in the file.
+  /// Checks one version, without regard to the rest of the file.
   package static func runAlone(
     _ record: VersionRecord, _ blocks: BlockReader, isDeep: Bool
   ) -> CheckReport {
@@ -61,7 +60,7 @@ package struct Checker {
     return checker.report
   }
 
-  /// - Parameter newer: the check of a newer version of the file: what both have is not looked at again.
+  /// - Parameter newer: the check of a newer version of the file: parts shared with it are not checked again.
   init(
     _ record: VersionRecord, _ blocks: BlockReader, isDeep: Bool, after newer: Checker? = nil
   ) {
@@ -103,7 +102,7 @@ package struct Checker {
   private mutating func checkSlots() {
     do {
       var pages = try slotPages()
-      // Another process may be writing a slot just now: what stays as it is, is a problem.
+      // Another process may be writing a slot at this moment: a problem counts if the slot stays the same.
       for _ in 0..<1000 {
         if slotProblems(pages).isEmpty { break }
         System.sleep(milliseconds: 1)
@@ -188,7 +187,7 @@ package struct Checker {
     }
   }
 
-  /// Visits a tree node by node; a damaged part does not keep the rest from being checked.
+  /// Visits a tree node by node; a damaged part does not prevent the check of the others.
   private mutating func checkTree(_ table: Catalogue.TableEntry, _ schema: TableSchema) throws {
     guard table.root.level > 0 else { return }
     let tree = TreeReader(blocks: blocks, root: table.root, end: record.end)
@@ -199,7 +198,7 @@ package struct Checker {
     while let (entry, level) = next(&pending, "table '\(table.name)': its tree") {
       let isOverlay = level == 0 && entry.reference.isOverlay
       if isOverlay, let overlay = try? blocks.overlay(entry, end: record.end) {
-        // A cluster that many overlays named would keep it busy.
+        // Limits the work for a damaged file in which many overlays name one cluster.
         pending.spend(overlay.base.reference.length)
         note(overlay.base.reference, "a cluster of table '\(table.name)'")
         for older in overlay.references.dropFirst() {
@@ -224,8 +223,8 @@ package struct Checker {
     }
   }
 
-  /// The next block of a tree; nil behind the last, and where there are more than there can be,
-  /// which is said.
+  /// The next block of a tree; nil behind the last. Reports a tree with more bytes than the version has, and
+  /// ends it.
   mutating func next(
     _ pending: inout PendingBlocks, _ what: String
   ) -> (entry: NodeEntry, level: Int)? {
@@ -237,7 +236,7 @@ package struct Checker {
     }
   }
 
-  /// - Parameter isRead: the leaves of the newer version's table were read as this one's are.
+  /// - Parameter isRead: the leaves of the newer version's table were read by the same columns as this one's.
   private mutating func checkLeaf(
     _ entry: NodeEntry, _ table: Catalogue.TableEntry, _ schema: TableSchema,
     _ lastKey: inout Int64?,
@@ -274,7 +273,7 @@ package struct Checker {
     if let lastKey, entry.firstKey <= lastKey { problem("its keys are not above the last one's") }
     if overflow || last >= table.nextKey { problem("a key is not below the table's next key") }
     lastKey = last
-    // Also of columns that were removed: another that got the number would read what they have left.
+    // Removed columns count too: a new column with such a number would read their values.
     var highest =
       cluster.columnCount > 0 ? try cluster.column(at: cluster.columnCount - 1).id : nil
     if let overlay = leaf.overlay, let last = overlay.highestColumnID {
@@ -288,7 +287,7 @@ package struct Checker {
       if !column.isNullable, try leaf.statistics(id: identifier).nullCount > 0 {
         problem("column '\(column.name)' may not be null, and is")
       }
-      // Only data reads any bytes.
+      // Every other type refuses some bytes.
       guard column.type != .data else { continue }
       if let stored = values.unchanged {
         try stored.validate(as: column.reading)

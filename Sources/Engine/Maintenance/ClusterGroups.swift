@@ -27,7 +27,7 @@ struct ClusterGroups {
     var rows: UInt64 = 0
     var bytes = 0
     while let entry = upcoming, group.count < clustersEach {
-      // Counts come from the file: none is near overflow once it is compared with the limit.
+      // Counts come from the file: the comparison with the limit keeps them far from overflow.
       let (sum, overflow) = rows.addingReportingOverflow(entry.count)
       let fits = !overflow && sum <= clusterRows
       bytes += try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
@@ -40,8 +40,8 @@ struct ClusterGroups {
   }
 }
 
-/// The columns of groups of leaves one after the other, each group's keys behind its columns: what
-/// the threads of a compaction work on.
+/// The work items of a compaction's threads: the columns of one group of leaves after the other, each group's
+/// keys behind its columns.
 struct ClusterParts {
   struct Part: Sendable {
     let group: [NodeEntry]
@@ -62,10 +62,10 @@ struct ClusterParts {
     self.shouldStop = shouldStop
   }
 
-  /// The parts of as many groups as there are threads.
+  /// How many items of work make as many groups as there are threads.
   func window(_ threads: Int) -> Int { (columns.count + 1) * threads }
 
-  /// - Throws: `EngineError.cancelled` when it is to stop, and what reading the tree throws.
+  /// - Throws: `EngineError.cancelled` when `shouldStop` returns true, and the errors of reading the tree.
   mutating func next() throws -> Part? {
     if group == nil {
       if shouldStop() { throw EngineError.cancelled }

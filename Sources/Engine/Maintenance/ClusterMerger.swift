@@ -5,7 +5,7 @@ import Base
 ///
 /// Thread rule: confined; one for each thread. Its memory is used again for every column.
 final class ClusterMerger {
-  /// What a cluster's keys or one of its columns say, whatever the encoding.
+  /// A digest of a cluster's keys or of one of its columns, independent of the encoding.
   typealias Digest = UInt64
 
   private let builder = ClusterBuilder(effort: .thorough)
@@ -17,7 +17,7 @@ final class ClusterMerger {
   ///
   /// - Parameters:
   ///   - entries: their places in the tree; at least one.
-  ///   - end: where the version ends.
+  ///   - end: the end of the version.
   /// - Throws: `BlockError`, `ClusterError`.
   func encode(
     column id: UInt32, of entries: [NodeEntry], _ blocks: BlockReader, end: UInt64
@@ -87,7 +87,7 @@ final class ClusterMerger {
         low = min(low, Int(span.offset))
         high = max(high, Int(span.offset) &+ Int(span.length))
       }
-      // What many rows share is copied once: all that the spans reach.
+      // Text that many rows share is copied once: all bytes between the lowest and the highest span.
       let shift = arena.count &- low
       guard low > high || arena.count &+ high &- low <= ClusterFormat.maximumBytes else {
         throw .tooLarge(bytes: arena.count &+ high &- low)
@@ -106,8 +106,8 @@ final class ClusterMerger {
 
   // MARK: Digests
 
-  /// Of every row's spelling and its place, and of its being null. Rows are digested by themselves and
-  /// then added up, so that none waits for the one before it.
+  /// The digest of every row's place, and of its spelling or null. Each row is digested separately, and the
+  /// results are added, so that no row waits for the one before it.
   private static func digest(
     _ base: UnsafeRawPointer, _ spans: UnsafePointer<TextSpan>, count: Int
   ) -> UInt64 {

@@ -1,21 +1,21 @@
 import Base
 
-/// Encodes some of a table's leaves as a compaction would, to see how large all of them would get.
+/// Encodes some of a table's leaves as a compaction would, to estimate the size of all of them.
 ///
-/// A table is looked at in a few places, evenly spread over its bytes, so that a leaf counts by its
-/// size. A place is a run of whole leaves and smaller than what compaction makes a cluster of,
-/// whose tables of symbols and dictionaries pay for more rows. How much that matters is seen in one
-/// such cluster, which is encoded whole and as places.
+/// Samples are taken in a few places, evenly spread over a table's bytes, so that a leaf counts by its size.
+/// A place is a run of whole leaves, and smaller than a compacted cluster, in which more rows share tables of
+/// symbols and dictionaries. To measure that difference, one such cluster is encoded both whole and as
+/// places.
 ///
 /// Thread rule: confined.
 package struct ClusterSampler {
-  /// How much is looked at.
+  /// The size of the sample.
   package struct Limits: Sendable {
     /// Places of a table.
     package var places = 8
-    /// Bytes of leaves that make a place; one leaf at least.
+    /// Bytes of the leaves of a place; it has at least one leaf.
     package var placeBytes = 256 << 10
-    /// Tables of as many bytes are encoded as a whole.
+    /// Tables with at most this many bytes are encoded completely.
     package var wholeBytes = 4 << 20
     /// Rows of a compacted cluster.
     package var clusterRows = Compactor.clusterRows
@@ -23,12 +23,12 @@ package struct ClusterSampler {
     package init(places: Int = 8) { self.places = max(3, places) }
   }
 
-  /// What was found for a table's clusters and changed rows.
+  /// The measurements for a table's clusters and changed rows.
   package struct Result: Equatable {
     package var before = 0
     package var after = 0
     package var possibleError = 0
-    /// Encoded anew.
+    /// The number of objects that were encoded anew.
     package var objects = 0
     package var places = 0
   }
@@ -46,7 +46,7 @@ package struct ClusterSampler {
     team = MergingTeam(size: min(System.processorCount, Compactor.mostThreads))
   }
 
-  /// - Complexity: O(leaves), and encoding of what the limits say.
+  /// - Complexity: O(leaves), plus encoding a sample as large as the limits allow.
   /// - Throws: `BlockError`, `ClusterError` when the file is damaged.
   package func measure(_ tree: TreeReader, columns: [UInt32]) throws -> Result {
     let size = try LeafBytes(tree)
@@ -71,7 +71,7 @@ package struct ClusterSampler {
   private struct Chosen {
     /// Runs of leaves, each with the number of marks in it.
     var places: [(leaves: [NodeEntry], marks: Int)] = []
-    /// All leaves of a cluster to be, and places in it; these are no others.
+    /// All leaves of one future cluster, and places in it. The other places lie elsewhere.
     var whole: [NodeEntry] = []
     var parts: [[NodeEntry]] = []
   }
@@ -112,7 +112,7 @@ package struct ClusterSampler {
     return chosen
   }
 
-  /// The leaves from one on that make a place, or before it where the group ends.
+  /// The leaves of a place, beginning at one leaf, or before it if the group ends too early.
   private func run(around index: Int, _ sizes: [Int]) -> Range<Int> {
     var (low, high, bytes) = (index, index + 1, sizes[index])
     while bytes < limits.placeBytes, high < sizes.count {
@@ -153,14 +153,14 @@ package struct ClusterSampler {
     }
     let mean = ratios.reduce(0, +) / Double(max(1, ratios.count))
     let rest = Double(result.before - whole.before)
-    // No file is as large; a damaged one may say anything.
+    // No file is as large, but a damaged one may claim any size.
     result.after = whole.after + Int(min(rest * mean, Double(1 << 60)))
 
     // Differences of neighbours, not from the mean: places that are evenly spread follow a trend.
     let steps = zip(ratios, ratios.dropFirst()).reduce(0) { $0 + ($1.1 - $1.0) * ($1.1 - $1.0) }
     let variance = steps / Double(2 * max(1, ratios.count - 1))
     let deviation = (variance / Double(max(1, ratios.count))).squareRoot()
-    // The parts disagree as much as the scale may be wrong, and elsewhere it may be another.
+    // The spread of the parts is a bound for the error of the scale, which may be different elsewhere.
     let shares = parts.map(\.ratio)
     let spread = ((shares.max() ?? 0) - (shares.min() ?? 0)) * scale / 2
     let error = 3 * deviation + spread / 2 + mean * (abs(1 - scale) / 3 + 0.02)
@@ -172,7 +172,7 @@ package struct ClusterSampler {
     result.places = chosen.places.count
   }
 
-  /// Encodes runs of leaves, those that are the same only once.
+  /// Encodes runs of leaves; equal runs only once.
   private func encodeOnce(_ runs: [[NodeEntry]], _ columns: [UInt32]) throws -> [Encoded] {
     struct Name: Hashable {
       let first: Int64?

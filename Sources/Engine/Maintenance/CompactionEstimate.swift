@@ -1,9 +1,8 @@
-/// What a compaction would leave of a file: rows are encoded anew as one would, the result is counted
-/// and thrown away. Of large tables only some are, evenly spread over the bytes, and stand for the others.
+/// The size that a file would have after a compaction. Rows are encoded as a compaction would, and only the
+/// size of the result is kept. Large tables are sampled, evenly over their bytes.
 ///
-/// Approximate: nodes are not written, indexes are counted by their entries, and the rows that are
-/// not looked at may be unlike the others; `possibleError` says by how much that may be, as far as
-/// those that were looked at differ.
+/// Approximate: nodes are not written, indexes are counted by their entries, and the other rows may differ
+/// from the sample; `possibleError` bounds the deviation, as far as the sample shows it.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct CompactionEstimate: Sendable, Equatable {
@@ -29,9 +28,9 @@ public struct CompactionEstimate: Sendable, Equatable {
   public let before: Int
   /// About the file's length after a compaction.
   public let after: Int
-  /// About how many bytes `after` may be off by, either way: three standard errors of what the
-  /// places say, and what is known to be left out. A part of a table that is shorter than the
-  /// distance of two places, and unlike the rest, may be missed.
+  /// About how many bytes `after` may be off by, either way: three standard errors of the sample, and an
+  /// allowance for the known omissions. A part of a table that is shorter than the distance of two places,
+  /// and unlike the rest, may be missed.
   public let possibleError: Int
   /// The tables, in the order of their names.
   public let tables: [TablePart]
@@ -46,8 +45,8 @@ public struct CompactionEstimate: Sendable, Equatable {
   /// - Parameters:
   ///   - snapshot: the version that would be compacted; held until this returns.
   ///   - total: the file's length.
-  ///   - limits: how much of each table is looked at.
-  /// - Complexity: O(clusters) for each table, and encoding what the limits say, on several threads.
+  ///   - limits: the size of the sample of each table.
+  /// - Complexity: O(clusters) for each table, plus encoding the samples, on several threads.
   /// - Throws: `EngineError.damaged`, and other errors of reading.
   package init(_ snapshot: Snapshot, total: Int, limits: ClusterSampler.Limits) throws {
     let sampler = ClusterSampler(snapshot.blocks, end: snapshot.record.end, limits)
@@ -76,12 +75,12 @@ public struct CompactionEstimate: Sendable, Equatable {
     return TablePart(
       name: table.name, before: sampled.before + indexes.before,
       after: sampled.after + indexes.after,
-      // Entries of several runs take other numbers of bits than those of one.
+      // In one run, entries take other numbers of bits than in several.
       possibleError: sampled.possibleError + indexes.after / 8, objects: table.count,
       sampledObjects: sampled.objects, places: sampled.places)
   }
 
-  /// Bytes of an index without what is out of date: each entry takes about as many as the others.
+  /// Bytes of an index without outdated entries: all entries take about the same space.
   private static func live(_ bytes: Int, _ objects: Int, _ entries: Int) -> Int {
     entries > objects ? Int(Double(bytes) * Double(objects) / Double(entries)) : bytes
   }

@@ -1,16 +1,15 @@
 import Base
 
-/// Writes one version into another, empty file: live data only, in large clusters, encoded anew by
-/// several threads, a column at a time.
+/// Writes one version into another, empty file: live data only, in large clusters, encoded anew by several
+/// threads, a column at a time.
 ///
-/// What was written is read back from the file after the flush and compared with what was read, so
-/// that a file is never replaced by a copy that says something else.
+/// After the flush everything written is read back from the file and compared with the source, so that a copy
+/// with other values never replaces a file.
 ///
-/// The copy's bytes depend on the version alone, not on the number of threads: which clusters are
-/// merged is decided before any is encoded, and they are written in order.
+/// The copy's bytes depend on the version alone, not on the number of threads: the clusters to be merged are
+/// chosen before any is encoded, and they are written in order.
 ///
-/// Versions that it keeps are copied with it, if they are to be: then clusters are not merged, but shared
-/// (`SharedCopy`).
+/// If kept versions are to be copied, clusters are not merged, but shared (`SharedCopy`).
 ///
 /// Thread rule: called by one thread, while the version is held.
 package struct Compactor {
@@ -32,25 +31,25 @@ package struct Compactor {
   private let team: MergingTeam
   private let builder = ClusterBuilder()
   private let shouldStop: () -> Bool
-  /// The first slot's page carries a temporary's mark, which stays until the copy is in place.
+  /// The first slot's page carries a temporary's mark until the copy is in place.
   private let isMarked: Bool
-  /// Of the keys and columns of each cluster written, in order.
+  /// The digests of the keys and columns of each cluster written, in order.
   private var digests: [[ClusterMerger.Digest]] = []
 
   /// Copies a version.
   ///
   /// - Parameters:
   ///   - target: an empty storage.
-  ///   - keepsVersions: whether the versions that it keeps are copied too. Else the copy has none; how many
-  ///     are to be kept it says in both cases.
-  ///   - keepsPending: whether what is pending beside it is copied too. Then clusters are not merged either.
-  ///   - isMarked: marks the copy as a temporary, from the first byte that is written. The mark lies where
-  ///     the first slot will: only the second is written here.
+  ///   - keepsVersions: whether kept versions are copied too. Otherwise the copy has none; it has their
+  ///     wanted number in both cases.
+  ///   - keepsPending: whether pending tables are copied too. Then clusters are not merged either.
+  ///   - isMarked: marks the copy as a temporary, from the first byte that is written. The mark lies in the
+  ///     place of the first slot: only the second is written here.
   ///   - shouldStop: asked between clusters, on the caller's thread.
   /// - Returns: the version's place in the copy; its number is the source's plus one.
-  /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when the source is damaged;
-  ///   `SystemError`; `EngineError.damaged` when the copy does not read back as written;
-  ///   `EngineError.cancelled` when `shouldStop` said so.
+  /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when the source is damaged; `SystemError`;
+  ///   `EngineError.damaged` when the copy does not read back as written; `EngineError.cancelled` when
+  ///   `shouldStop` has returned true.
   package static func copy(
     _ record: VersionRecord, _ blocks: BlockReader, to target: any Storage,
     identity: DatabaseIdentity, isMarked: Bool = false, keepsVersions: Bool = false,
@@ -89,7 +88,7 @@ package struct Compactor {
     team = MergingTeam(size: min(System.processorCount, Self.mostThreads))
   }
 
-  /// Durable before anything else is written: who finds the file after a crash must know what it is.
+  /// Durable before anything else is written: after a crash, another process must recognize the file.
   private func mark() throws {
     let page = CommitSlot.temporaryPage
     try target.resize(to: page.count)
@@ -108,7 +107,7 @@ package struct Compactor {
     return try seal(catalogue)
   }
 
-  /// Writes the catalogue, in which everything lies in the copy.
+  /// Writes the catalogue with all places in the copy.
   private func seal(
     _ catalogue: Catalogue, sharesVersions: Bool = false, hasPending: Bool = false
   ) throws -> VersionRecord {
@@ -167,13 +166,13 @@ package struct Compactor {
     table.schema = try writer.append(node: schema.encode())
   }
 
-  /// Writes the primary key's index as one run, without what is out of date.
+  /// Writes the primary key's index as one run, without outdated entries.
   private func copyIndex(of table: Catalogue.TableEntry, _ schema: TableSchema) throws -> [IndexRun]
   {
     if schema.keyColumns.isEmpty { return [] }
     let end = source.record.end
     let output = RunWriter(writer, IndexLimits())
-    // As every object has its entry, as many entries as objects are one for each.
+    // Every object has an entry. So if there are as many entries as objects, none is outdated.
     let entries = table.index.reduce(UInt64(0)) { $0 &+ $1.count }
     var merger = RunMerger(
       IndexBlocks(blocks, end: end), output, filtersAll: entries != table.root.count,
@@ -185,7 +184,7 @@ package struct Compactor {
     return try output.finish().map { [$0] } ?? []
   }
 
-  /// Writes each secondary index as one run, without what is out of date.
+  /// Writes each secondary index as one run, without outdated entries.
   private func copyValueIndexes(of table: Catalogue.TableEntry) throws -> [Catalogue.Index] {
     let end = source.record.end
     let tree = TreeReader(blocks: blocks, root: table.root, end: end)
@@ -203,7 +202,7 @@ package struct Compactor {
     }
   }
 
-  /// Every object of the copy must be found by its key, and in every secondary index.
+  /// Checks that every object of the copy is found by its key, and in every secondary index.
   private func verifyIndexes(
     of table: Catalogue.TableEntry, _ schema: TableSchema, end: UInt64
   ) throws {
@@ -223,7 +222,7 @@ package struct Compactor {
       reason: "\(problem); the file was left as it is")
   }
 
-  /// What a thread makes of a part of a cluster: an encoded column, or the keys, which come last.
+  /// The result of a thread's work on a part of a cluster: an encoded column, or the keys, which come last.
   private enum MergedPart: Sendable {
     case column((column: EncodedColumn, digest: ClusterMerger.Digest))
     case keys([Int64], [NodeEntry])

@@ -1,20 +1,20 @@
 import Base
 
-/// What a backup remembers of the database that it is a backup of: a table of its own in the copy.
+/// A backup's memory of its database: a table of its own in the copy.
 ///
-/// For each block of the copy that refers to others it has the checksum of the one that it was made of; all
-/// other blocks are the same to the byte. A note says which version of which database the copy is. A database
-/// that was restored has a note of its own instead, which says which version of its backup it is.
+/// For each block of the copy that refers to others, it has the checksum of the block that it was made from;
+/// all other blocks are equal byte for byte. A note names the database and the version that the copy has. A
+/// restored database has a note of its own instead, with the version of the backup that it was restored from.
 struct CopiedBlocks {
   static let purpose = "copied blocks"
   static let noteName = "backup"
   static let originNoteName = "restored"
 
-  /// By the place in the copy.
+  /// The checksums of the original blocks, by the offset in the copy.
   private(set) var checksums: [UInt64: UInt64] = [:]
-  /// Of the blocks that `blocks` has found last.
+  /// Bytes of the blocks that `blocks` has found last.
   private(set) var bytes = 0
-  /// The version of the database, which the copy's has the number of.
+  /// The version of the database; the copy's version has the same number.
   private(set) var version: UInt64
   /// The checksum of its catalogue.
   private(set) var root: UInt64
@@ -30,13 +30,13 @@ struct CopiedBlocks {
 
   // MARK: Reading
 
-  /// Goes on from what the last backup has remembered.
+  /// Continues the memory of the last backup.
   init(_ old: CopiedBlocks, version: UInt64, root: UInt64) {
     self = old
     (self.version, self.root) = (version, root)
   }
 
-  /// What a copy remembers; nil when the file is no backup.
+  /// The memory of a copy; nil when the file is no backup.
   ///
   /// - Throws: `EngineError.damaged`.
   init?(in snapshot: Snapshot) throws {
@@ -53,8 +53,8 @@ struct CopiedBlocks {
     checksums = found
   }
 
-  /// Which version of a backup a database was restored from, and the checksum of the backup's catalogue; nil
-  /// when it was not.
+  /// The version of a backup that a database was restored from, and the checksum of the backup's catalogue;
+  /// nil when it was not restored.
   static func origin(_ catalogue: Catalogue) throws -> (version: UInt64, root: UInt64)? {
     try note(originNoteName, of: catalogue)
   }
@@ -69,7 +69,7 @@ struct CopiedBlocks {
     }
   }
 
-  /// The blocks of versions of the copy, by what they are copies of. Forgets what is said of all others.
+  /// The blocks of versions of the copy, by the contents that they are copies of. Forgets all other blocks.
   ///
   /// - Complexity: O(tree nodes and bytes of overlays), those that versions share once.
   mutating func blocks(
@@ -167,7 +167,7 @@ private struct CopyWalk {
     case .schema, .cluster, .indexLeaf:
       found[BlockContent(kind, owner, entry)] = entry.reference
     case .catalogue, .node, .overlay:
-      // What is not known to be made of another one is the copy's own.
+      // Without a known original it is a block of the copy's own.
       guard let checksum = checksums[entry.reference.offset] else { return true }
       found[BlockContent(kind, owner, entry, checksum: checksum)] = entry.reference
     }

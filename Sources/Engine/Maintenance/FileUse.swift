@@ -1,4 +1,4 @@
-/// Where a file's bytes are. All are whole pages; `used + kept + pinned + free == total`.
+/// The use of a file's bytes. All numbers are whole pages; `used + kept + pinned + free == total`.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct FileUse: Sendable, Equatable {
@@ -6,12 +6,12 @@ public struct FileUse: Sendable, Equatable {
   public let total: Int
   /// Pages that the newest version reaches, and the two slots.
   public let used: Int
-  /// Bytes of the used pages that nothing fills, as a file has them that was written to in small
-  /// transactions by an earlier version of the engine, or that has very many small tables.
+  /// Unfilled bytes of the used pages. Many of them come from small transactions of an earlier version of the
+  /// engine, or from very many small tables.
   public let gaps: Int
   /// Pages that kept versions reach, and the newest does not.
   public let kept: Int
-  /// Pages that only older versions reach, which somebody holds and which are not kept.
+  /// Pages reached only by older versions that are held and not kept.
   public let pinned: Int
   /// Pages that the next commits will write to.
   public let free: Int
@@ -30,9 +30,9 @@ public struct FileUse: Sendable, Equatable {
     gaps = max(0, used - space.filledBytes)
   }
 
-  /// What the newest version would take without gaps, in whole pages, and what kept versions take besides:
-  /// what a file is judged by that may be worth a compaction. Two pages more than its bytes fill, so that a
-  /// small file is not taken for a sparse one.
+  /// The size of the newest version without gaps, in whole pages, plus that of kept versions: the measure of
+  /// whether a compaction is worth while. Two pages more than its bytes fill, so that a small file is not
+  /// taken for a sparse one.
   public var needed: Int {
     min(used, (Layout.pages(holding: used - gaps) + 2) * Layout.pageBytes) + kept
   }

@@ -6,13 +6,13 @@ struct IndexCheck {
   private let runs: [IndexRun]
   /// The columns' permanent numbers.
   private let columns: [UInt32]
-  /// The code that a spelling, or a key's bytes (`KeyTuple`), have in the index; nil when they have none.
+  /// The index code of a spelling or of a key's bytes (`KeyTuple`); nil when it has none.
   private let code: (UnsafeRawBufferPointer?) -> Int64?
-  /// What objects are found by, for messages.
+  /// The kind of lookup, for messages.
   private let what: String
   /// No two objects may have the same spelling.
   private let isUnique: Bool
-  /// Objects that are looked up together.
+  /// How many objects are looked up together.
   private static let batch = 1 << 16
 
   /// The index of a primary key.
@@ -20,7 +20,7 @@ struct IndexCheck {
     self.tree = tree
     runs = table.index
     columns = schema.keyColumns.map { schema.columnIDs[$0] }
-    // Null in the key is said by those who check the columns.
+    // The check of columns reports a null in the key.
     code = { $0.map(schema.keyCode.code) }
     what = "key"
     isUnique = true
@@ -33,13 +33,13 @@ struct IndexCheck {
     self.tree = tree
     runs = index.runs
     columns = [index.column]
-    // A spelling that does not fit is said by those who check the columns.
+    // The check of columns reports a spelling that does not fit.
     code = index.code.code
     what = "value in column '\(name)'"
     isUnique = false
   }
 
-  /// What is wrong, in words.
+  /// The problems, in words.
   ///
   /// - Complexity: O(n log n), for n objects; where few values are shared by all, O(n²) in leaves.
   /// - Throws: `BlockError`, `ClusterError` when a block is damaged.
@@ -91,9 +91,9 @@ struct IndexCheck {
     }
   }
 
-  /// Few objects share a code: all of them are looked at.
+  /// Looks up keys. Few objects share a code: all of them are read.
   ///
-  /// - Returns: which have the same key.
+  /// - Returns: descriptions of objects with the same key.
   private func lookUpKeys(_ entries: [IndexEntry], _ isFound: inout [Bool]) throws -> [String] {
     let blocks = IndexBlocks(tree.blocks, end: tree.end)
     var shared: [(Int64, Int64)] = []
@@ -102,7 +102,7 @@ struct IndexCheck {
         if object == entries[position].object {
           isFound[position] = true
         } else if object < entries[position].object {
-          // Each pair once.
+          // Each pair is reported once.
           shared.append((object, entries[position].object))
         }
       }

@@ -1,10 +1,10 @@
-/// How much a compaction in use does at a time.
+/// The size of the steps of a compaction in use.
 package struct OnlineLimits: Sendable {
   /// Bytes that a transaction writes, more or less: one cluster at least.
   package var transactionBytes = 8 << 20
   /// Rows of a cluster at most.
   package var clusterRows = Compactor.clusterRows
-  /// A cluster of so many rows has been encoded with all effort before.
+  /// A cluster with at least this many rows has been encoded thoroughly before.
   package var wellEncodedRows = 16_384
 
   package init() {}
@@ -18,10 +18,10 @@ struct LeafGroup: Sendable {
   let entries: [NodeEntry]
 }
 
-/// A tree's leaves from a key on, as groups of neighbours that are worth merging.
+/// A tree's leaves from a key on, as groups of neighbours that may be worth merging.
 ///
-/// Groups are made as for a compaction of the whole file, so that one which is repeated finds the clusters
-/// that it has made before, and leaves them.
+/// Groups are made as in a compaction of the whole file, so that a repeated compaction recognizes the
+/// clusters that it made before, and leaves them.
 ///
 /// Thread rule: confined, while the version is held.
 struct LeafGroups {
@@ -29,7 +29,7 @@ struct LeafGroups {
   private var parts: TreeParts
   private let first: Int64
   private let limits: OnlineLimits
-  /// True for leaves that have to stay as they are.
+  /// True for leaves that must not be changed.
   private let isFixed: (NodeEntry) throws -> Bool
   private var upcoming: NodeEntry?
   private var hasBegun = false
@@ -86,8 +86,8 @@ struct LeafGroups {
     return group.isEmpty ? nil : (group, try pays(group, rows: rows), bytes)
   }
 
-  /// Whether merging can save an eighth: more would be written than is gained where a few rows lie beside a
-  /// cluster that is large already.
+  /// Whether merging can save an eighth: with a few rows beside a cluster that is large already, more would
+  /// be written than gained.
   private func pays(_ group: [NodeEntry], rows: Int) throws -> Bool {
     let most = group.map { Int(clamping: $0.count) }.max() ?? 0
     if most < limits.wellEncodedRows || (rows - most) > rows / 8 { return true }

@@ -1,19 +1,19 @@
 import Base
 
-/// What a group of leaves was merged into, in memory.
+/// The cluster that a group of leaves was merged into, in memory.
 struct MergedGroup: Sendable {
   let group: LeafGroup
   let cluster: EncodedCluster
 
-  /// Encodes groups on the threads of a team, a column at a time, and reads each result back, so that no leaf
-  /// is replaced by one that says something else.
+  /// Encodes groups on the threads of a team, a column at a time, and reads each result back, so that the
+  /// cluster that replaces leaves has the same values.
   ///
   /// Thread rule: that of the team, while a version that has the leaves is held.
   ///
   /// - Parameters:
   ///   - end: that version's end.
   ///   - shouldStop: asked before each group.
-  /// - Returns: those that have become smaller; single leaves, by a sixteenth.
+  /// - Returns: the groups that have become smaller; single leaves only if by a sixteenth.
   /// - Throws: `BlockError`, `ClusterError` when a leaf is damaged; `EngineError.damaged` when a result does
   ///   not read back as it was encoded; `EngineError.cancelled`.
   static func encode(
@@ -33,7 +33,7 @@ struct MergedGroup: Sendable {
         encoded.map(\.column), rowCount: offsets.count, keyOffsets: offsets)
       let before = try entries.reduce(0) { try $0 + blocks.byteCount(ofLeaf: $1, end: end) }
       for entry in entries { blocks.forget(entry, end: end) }
-      // One that is merged is not merged again.
+      // A merged cluster is not merged again.
       let most = entries.count > 1 ? before : before - before / 16
       guard cluster.bytes.count <= most else { continue }
       let memory = LeafMemory(cluster.bytes)

@@ -10,17 +10,16 @@ final class MergingTeam {
 
   var size: Int { mergers.count }
 
-  /// Calls `work` for each item, on as many threads as the team has, and `consume` with the
-  /// results, in the order of the items. Nobody waits for the slowest of a round: whoever is done
-  /// with an item takes the next. Where the system has no room for a thread, those that there are
-  /// do its work.
+  /// Calls `work` for each item, on as many threads as the team has, and `consume` with the results, in the
+  /// order of the items. A thread that has finished an item takes the next, without waiting for the others.
+  /// If the system has no room for another thread, the existing ones do its work.
   ///
   /// - Parameters:
-  ///   - window: items at most that are taken from `next` and not consumed yet, which bounds memory.
+  ///   - window: the most items that are taken from `next` and not consumed yet, which bounds memory.
   ///   - next: the items; nil behind the last. Called by the calling thread, as `consume` is.
   ///   - work: called on any of the threads.
-  /// - Throws: what `next` and `consume` throw, and what `work` threw for the first item that
-  ///   failed; then no other is begun.
+  /// - Throws: the errors of `next` and `consume`, and that of `work` for the first item that failed; no
+  ///   further item is begun then.
   func forEach<Item: Sendable, Output: Sendable>(
     window: Int, _ next: () throws -> Item?,
     _ work: @escaping @Sendable (Item, ClusterMerger) throws -> Output,
@@ -39,7 +38,7 @@ final class MergingTeam {
         list.add(some)
         given += 1
         item = try next()
-        // Not before there is work for it.
+        // A thread is started when there is work for it.
         if given > threads.count + 1, threads.count + 1 < mergers.count {
           let hand = Hand(mergers[threads.count + 1])
           if let thread = try? Thread(
@@ -80,7 +79,7 @@ private final class Hand: @unchecked Sendable {
   init(_ merger: ClusterMerger) { self.merger = merger }
 }
 
-/// Items that several threads take one after the other, and what came of each.
+/// Items that several threads take one after the other, and the outcome of each.
 ///
 /// Thread rule: any thread; `add`, `outcomeOrItem` and `end` are one thread's.
 private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Sendable {
@@ -91,10 +90,10 @@ private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Senda
 
   // @unchecked: everything is guarded by `lock`.
   private let lock = Lock()
-  /// Those that nobody has taken begin at `head`.
+  /// The first item that no thread has taken is at `head`.
   private var items: [Item] = []
   private var head = 0
-  /// Of the item at `head`.
+  /// The number of the item at `head`.
   private var number = 0
   private var outcomes: [Int: Result<Output, any Error>] = [:]
   private var isEnded = false
@@ -106,7 +105,7 @@ private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Senda
     }
   }
 
-  /// There will be no more items, and those that nobody has taken are left.
+  /// There will be no more items. Those that no thread has taken are dropped.
   func end() {
     lock.withLock {
       isEnded = true
@@ -122,7 +121,8 @@ private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Senda
     }
   }
 
-  /// What came of an item; else another one to be worked on meanwhile. Waits while there is neither.
+  /// The outcome of an item; without one yet, another item to work on meanwhile. Waits while there is
+  /// neither.
   func outcomeOrItem(_ index: Int) -> Turn {
     lock.withLock {
       while true {
@@ -148,7 +148,7 @@ private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Senda
     }
   }
 
-  /// With the lock held.
+  /// Call with the lock held.
   private func take() -> (Int, Item)? {
     guard head < items.count else { return nil }
     let taken = (number, items[head])
@@ -164,8 +164,8 @@ private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Senda
 }
 
 extension BlockReader {
-  /// Tells the system that a leaf's pages will not be read again soon, so that a long read of a
-  /// large file does not count as this process's memory.
+  /// Tells the system that a leaf's pages will not be read again soon, so that a long read of a large file
+  /// does not count as this process's memory.
   func forget(_ entry: NodeEntry, end: UInt64) {
     var references = [entry.reference]
     if entry.reference.isOverlay, let overlay = try? overlay(entry, end: end) {

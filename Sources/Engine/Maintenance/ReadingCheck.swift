@@ -1,7 +1,7 @@
-/// Compares the ways in which a leaf's values are read, and what is known of them without reading them.
+/// Compares the ways in which a leaf's values are read, and the statistics about them.
 ///
-/// Scans read numbers as they are packed, lookups and exports spellings; queries pass clusters over
-/// for their bounds. All of it says the same thing, or answers depend on how they were found.
+/// Scans read packed numbers; lookups and exports read spellings; queries skip clusters by their bounds. All
+/// must agree, or answers would depend on the way of reading.
 ///
 /// Thread rule: confined, while the version is held.
 struct ReadingCheck {
@@ -17,7 +17,7 @@ struct ReadingCheck {
     self.schema = schema
   }
 
-  /// What is wrong, in words: for each column the first thing.
+  /// The problems, in words: the first one of each column.
   ///
   /// - Complexity: O(rows × columns), with the values of 4,096 rows in memory.
   /// - Throws: `ClusterError` when the leaf is damaged.
@@ -89,7 +89,7 @@ struct ReadingCheck {
 }
 
 extension DictionaryEncoding {
-  /// Two entries that are the same: rows that are equal would have two numbers.
+  /// Two equal entries: equal rows would then have different numbers.
   ///
   /// - Complexity: O(bytes of the entries), which are in memory meanwhile.
   fileprivate func repeated() -> (Int, Int)? {

@@ -1,4 +1,4 @@
-/// Objects of a damaged table that cannot be read, told by what refers to them.
+/// Objects of a damaged table that cannot be read, described by the references to them.
 package struct LostPart: Sendable, Equatable {
   /// All of its objects have keys in this range, and no others do.
   package let keys: ClosedRange<Int64>
@@ -8,11 +8,11 @@ package struct LostPart: Sendable, Equatable {
   package let reason: String
 }
 
-/// What can still be read of a damaged table: every object of a leaf that is sound, with all nodes above it.
+/// The readable part of a damaged table: every object of a sound leaf below sound nodes.
 ///
-/// Each block is verified before anything of it is given, its keys and those columns that are asked for down
-/// to the last value: what is given is what was stored. A leaf that fails is left out whole, and so
-/// is all that lies below a damaged node. Indexes are not used.
+/// Each block is verified before any of its rows is returned: its keys, and every value of the columns asked
+/// for. So all returned values are those that were stored. A leaf that fails is left out completely, and so
+/// is everything below a damaged node. Indexes are not used.
 ///
 /// Thread rule: one thread at a time, while the version is held.
 package final class SalvagedTable: LeafSource {
@@ -21,8 +21,8 @@ package final class SalvagedTable: LeafSource {
   private let lost: (LostPart) -> Void
 
   /// - Parameters:
-  ///   - query: what is about to be asked; other columns than its own may be damaged.
-  ///   - lost: told of each part that is left out, in the order of keys.
+  ///   - query: the query that will be run; columns that it does not use may be damaged.
+  ///   - lost: called with each part that is left out, in the order of keys.
   /// - Throws: `EngineError.noSuchColumn`.
   fileprivate init(_ table: Table, for query: Query, lost: @escaping (LostPart) -> Void) throws {
     self.table = table
@@ -30,7 +30,7 @@ package final class SalvagedTable: LeafSource {
     let schema = table.schema
     var needed = Set(try query.columns.map(table.indices) ?? Array(schema.columns.indices))
     needed.formUnion(try table.indices(of: query.sort.map(\.column)))
-    // A name that no column has is told by the query itself.
+    // The query itself reports a name that no column has.
     if let filter = query.filter { needed.formUnion(filter.columns.compactMap(schema.index)) }
     columns = needed.sorted().map {
       (schema.columns[$0].name, schema.columnIDs[$0], schema.columns[$0].reading)
@@ -50,17 +50,17 @@ package final class SalvagedTable: LeafSource {
   package func leaf(holding key: Int64) throws -> Leaf? { try table.leaf(holding: key) }
   package func leafCount() throws -> Int { try table.leafCount() }
 
-  /// Calls `body` with one leaf that is sound after the other, until it returns false.
+  /// Calls `body` with each sound leaf, until it returns false.
   ///
   /// - Complexity: O(bytes of the columns asked for).
   package func walkLeaves(_ body: (Leaf) throws -> Bool) throws {
     let tree = table.tree
     var parts = TreeParts(tree)
-    // A damaged tree, whose nodes refer to the same ones, must not keep it busy.
+    // Limits the work for a damaged tree, whose nodes may refer to the same ones repeatedly.
     var budget = tree.end
     while let part = parts.part {
       let entry = part.entry
-      // The last key that an object below an entry can have is one less than the next entry's first.
+      // All keys below an entry are lower than the next entry's first key.
       let end = part.end ?? table.nextKey
       let (rest, overflow) = budget.subtractingReportingOverflow(UInt64(entry.reference.length))
       budget = overflow ? 0 : rest
@@ -74,7 +74,7 @@ package final class SalvagedTable: LeafSource {
         }
         let leaf = try Leaf(entry, tree.blocks, end: tree.end)
         try verify(leaf, end: end)
-        // What the caller throws is not the leaf's fault.
+        // An error of `body` is not a problem of the leaf.
         do {
           guard try translatingErrors(path, { try body(leaf) }) else { return }
         } catch {
@@ -117,7 +117,7 @@ package final class SalvagedTable: LeafSource {
     }
   }
 
-  /// - Throws: `Unreadable`, or the error of what cannot be read.
+  /// - Throws: `Unreadable`, or the error of reading.
   private func verify(_ leaf: Leaf, end: Int64) throws {
     let base = leaf.overlay?.base ?? leaf.entry
     do {
@@ -149,10 +149,11 @@ package final class SalvagedTable: LeafSource {
 }
 
 extension Snapshot {
-  /// A table for reading what can still be read of it.
+  /// A table for reading the sound part of a damaged one.
   ///
-  /// - Parameter lost: told of each part that cannot.
-  /// - Returns: nil when the table's schema cannot be read, so that nothing can; that is told too.
+  /// - Parameter lost: called with each part that cannot be read.
+  /// - Returns: nil when the table's schema cannot be read, and so nothing of it; `lost` is called for that
+  ///   too.
   /// - Throws: `EngineError.noSuchTable`, `.noSuchColumn`.
   package func salvage(
     _ name: String, for query: Query, lost: @escaping (LostPart) -> Void
@@ -160,7 +161,7 @@ extension Snapshot {
     guard var entry = catalogue.table(named: name) else {
       throw EngineError.noSuchTable(name: name, known: tableNames)
     }
-    // Damage to an index is no reason to give anything up.
+    // A damaged index costs no object: indexes are not used.
     entry.index = []
     entry.valueIndexes = []
     let table: Table
@@ -181,7 +182,7 @@ extension Snapshot {
 }
 
 extension Predicate {
-  /// The names of the columns that it asks about.
+  /// The names of the columns that the predicate uses.
   fileprivate var columns: Set<String> {
     var columns: Set<String> = []
     var pending = [self]

@@ -1,22 +1,22 @@
 import Base
 
-/// Copies blocks of several versions into another file, so that what the versions share is written once and
-/// is shared there too.
+/// Copies blocks of several versions into another file, so that blocks that the versions share are written
+/// once and are shared there too.
 ///
-/// A block that refers to others is written anew, with their new places. Clusters are encoded anew one by
-/// one, where that makes them smaller; they are not merged, as those of one version alone are, since
-/// neighbours in one version need not be neighbours in another.
+/// A block that refers to others is rewritten with their new places. Clusters are encoded anew one by one,
+/// where that makes them smaller. They are not merged, as those of a single version are, since neighbours in
+/// one version need not be neighbours in another.
 ///
 /// Thread rule: confined, while the versions are held.
 struct SharedCopy {
-  /// A cluster that was copied: what its columns say, by their numbers, and its keys.
+  /// A cluster that was copied: the digests of its columns, by their numbers, and of its keys.
   private struct Copied {
     let entry: NodeEntry
     let keys: ClusterMerger.Digest
     let columns: [(id: UInt32, digest: ClusterMerger.Digest)]
   }
 
-  /// Clusters of more rows have been encoded with all effort before.
+  /// Clusters of more rows have been encoded thoroughly before.
   private static let mostRows = 16_384
 
   private let source: BlockReader
@@ -24,14 +24,15 @@ struct SharedCopy {
   private let shouldStop: () -> Bool
   private let merger = ClusterMerger()
   private let builder = ClusterBuilder(effort: .thorough)
-  /// Where each block went, by its offset: no two blocks of the versions begin at the same place.
+  /// The new place of each block, by its offset: no two blocks of the versions begin at the same place.
   private var places: [UInt64: BlockReference] = [:]
   private var clusters: [Copied] = []
   /// The end of the last block that was placed.
   private var end: UInt64 = 0
-  /// For catalogues of kept versions that have one: it says nothing, since nobody asks them what was kept.
+  /// For catalogues of kept versions that have a history: an empty one, since the history of a kept version
+  /// is not used.
   private var emptyHistory: BlockReference?
-  /// What the copy's history says.
+  /// The history of the copy.
   private(set) var copied = History()
 
   init(_ source: BlockReader, _ writer: BlockWriter, _ shouldStop: @escaping () -> Bool) {
@@ -45,10 +46,10 @@ struct SharedCopy {
   /// Copies a version, and what its history names.
   ///
   /// - Parameters:
-  ///   - keepsVersions: whether the versions that it keeps are copied.
-  ///   - keepsPending: whether what is pending beside it is.
-  /// - Returns: its catalogue, in which everything lies in the new file; the caller writes it.
-  /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when something is damaged; `SystemError`;
+  ///   - keepsVersions: whether kept versions are copied.
+  ///   - keepsPending: whether pending tables are copied.
+  /// - Returns: its catalogue with all places in the new file; the caller writes it.
+  /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when a block is damaged; `SystemError`;
   ///   `EngineError.cancelled`.
   mutating func copy(
     _ roots: VersionRoots, keepsVersions: Bool, keepsPending: Bool
@@ -138,7 +139,7 @@ struct SharedCopy {
     return reference
   }
 
-  /// A block that refers to no other, as it is.
+  /// Copies a block that refers to no other, unchanged.
   private mutating func copy(block reference: BlockReference, end: UInt64) throws -> BlockReference
   {
     if let known = places[reference.offset] { return known }
@@ -226,13 +227,13 @@ struct SharedCopy {
 
   // MARK: Verifying
 
-  /// Reads everything back, and compares it with what was read: clusters by their values; of each version,
-  /// that every block has gone where it belongs.
+  /// Reads everything back, and compares it with the source: clusters by their values; the blocks of each
+  /// version by their places.
   ///
   /// - Parameters:
   ///   - roots: the version that was copied.
   ///   - record: the copy's version.
-  /// - Throws: `EngineError.damaged` when the copy says something else; what reading throws.
+  /// - Throws: `EngineError.damaged` when the copy differs; the errors of reading.
   func verify(_ roots: VersionRoots, _ record: VersionRecord, _ target: BlockReader) throws {
     for cluster in clusters {
       if shouldStop() { throw EngineError.cancelled }

@@ -1,8 +1,8 @@
-/// Where a table's bytes are, column by column.
+/// The use of a table's bytes, column by column.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct TableUse: Sendable {
-  /// Where a column's bytes are.
+  /// The use of a column's bytes.
   public struct ColumnUse: Sendable {
     /// Its name, type and default.
     public let column: Column
@@ -12,7 +12,7 @@ public struct TableUse: Sendable {
     public internal(set) var encodings: [String: Int] = [:]
     /// How many of the column's bytes are in which encoding.
     public internal(set) var encodingBytes: [String: Int] = [:]
-    /// Objects that are null there.
+    /// How many objects are null in the column.
     public internal(set) var nulls = 0
   }
 
@@ -22,7 +22,7 @@ public struct TableUse: Sendable {
     public let column: String
     /// Bytes of its blocks, nodes included.
     public let bytes: Int
-    /// One for each object, and those that are out of date.
+    /// The number of its entries: one for each object, and outdated ones.
     public let entries: Int
   }
 
@@ -47,7 +47,7 @@ public struct TableUse: Sendable {
   /// The secondary indexes, in the order of their columns.
   public internal(set) var secondaryIndexes: [IndexUse] = []
 
-  /// Reads the directories of a table's clusters, not their values, and of changed rows which are null.
+  /// Reads the directories of a table's clusters, but no values, and of changed rows only which are null.
   ///
   /// - Complexity: O((clusters + changed rows) × columns).
   /// - Throws: `EngineError.damaged`.
@@ -61,7 +61,7 @@ public struct TableUse: Sendable {
       IndexUse(column: $0.column, bytes: $0.bytes, entries: $0.entries)
     }
     let identifiers = table.schema.columnIDs
-    // Directories are read alone, but the system maps what lies around them too: in the end, the file.
+    // Only directories are read, but the system maps the pages around them too: in the end, the whole file.
     var mapped = MappedRange(table.tree.blocks)
     try table.forEachLeaf { leaf in
       mapped.add(leaf.overlay?.base.reference ?? leaf.entry.reference)
@@ -83,7 +83,7 @@ public struct TableUse: Sendable {
   }
 }
 
-/// Where a walk through many blocks was, given up now and then.
+/// The range of the file that a walk through many blocks has read, released now and then.
 private struct MappedRange {
   private let blocks: BlockReader
   private var range: Range<Int>?
@@ -93,7 +93,7 @@ private struct MappedRange {
 
   init(_ blocks: BlockReader) { self.blocks = blocks }
 
-  /// To be called before a block is read: what it gives up are those before it.
+  /// Call before a block is read: earlier blocks are released.
   mutating func add(_ reference: BlockReference) {
     let start = Int(clamping: reference.offset)
     let end = start + Int(reference.length)

@@ -1,19 +1,19 @@
 import Base
 
-/// A version with all that it keeps, copied block for block: into an empty file, or as the next version of an
-/// earlier copy.
+/// Copies a version with all its kept versions block by block: into an empty file, or as the next version of
+/// an earlier copy.
 struct WholeCopy {
   let source: VersionRoots
   let blocks: BlockReader
   let shouldStop: () -> Bool
 
-  /// Copies all that the other file lacks.
+  /// Copies all blocks that the other file lacks.
   ///
   /// - Parameters:
-  ///   - memory: what the copy remembers.
-  ///   - isBackup: whether it is to remember what was copied; else only which version it is.
-  ///   - old: what the copy has kept so far.
-  /// - Returns: the catalogue, which the caller writes, and what it says of kept versions.
+  ///   - memory: the copy's memory of its original.
+  ///   - isBackup: whether to record the copied blocks; otherwise only the version is recorded.
+  ///   - old: the copy's history so far.
+  /// - Returns: the catalogue and the history of the copy; the caller writes the catalogue.
   /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when the source is damaged; `SystemError`;
   ///   `EngineError.cancelled`.
   func run(

@@ -1,4 +1,4 @@
-/// What changed in a list of objects between two versions.
+/// The changes of a list of objects between two versions.
 ///
 /// To bring a view up to date: remove the rows at `deletions` (from the last to the first), insert rows at
 /// `insertions` (from the first to the last), then redraw those at `newModifications`. The result is exactly

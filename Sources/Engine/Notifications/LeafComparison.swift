@@ -31,8 +31,8 @@ final class LeafComparison {
     }
   }
 
-  /// Whether two are one cluster, which was moved to another place in between: its checksum says so. What
-  /// refers to others has other bytes once they are moved.
+  /// Whether two entries are of one cluster that was moved in between: its checksum tells. Only clusters: a
+  /// block that refers to others has other bytes once these are moved.
   static func isMoved(_ one: NodeEntry, _ other: NodeEntry) -> Bool {
     one.firstKey == other.firstKey && one.count == other.count
       && one.reference.length == other.reference.length

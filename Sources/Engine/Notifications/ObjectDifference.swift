@@ -19,7 +19,7 @@ public struct PropertyChange: Sendable, Equatable {
   }
 }
 
-/// What happened to one object between two versions.
+/// The change of one object between two versions.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package enum ObjectDifference: Sendable, Equatable {

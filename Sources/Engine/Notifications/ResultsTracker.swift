@@ -1,18 +1,18 @@
 import Base
 
-/// Follows the results of a query from version to version and reports what changed in them.
+/// Follows the results of a query from version to version and reports their changes.
 ///
 /// It keeps the last reported version, and the keys of its results in order. When the results are the whole
 /// table in the order of keys, it keeps no keys: the positions come from the tree.
 ///
-/// **Cost.** Only what is needed is read again. The filter is applied to new objects and to those that
+/// **Cost.** It reads again only as much as necessary. The filter is applied to new objects and to those that
 /// changed in its columns; when they are few, bisection finds their places in a sorted list. With a limit, an
 /// offset or distinct rows the query runs again when an object came, went, or changed in a column that the
 /// query uses.
 ///
 /// Thread rule: confined. A result of `advance` may be sent elsewhere.
 package final class ResultsTracker {
-  /// What an observer receives after the results moved to another version.
+  /// The report after the results moved to another version.
   package enum Change: Sendable {
     /// The results were read for the first time.
     case initial
@@ -53,7 +53,7 @@ package final class ResultsTracker {
 
   // MARK: Advancing
 
-  /// Moves the results to a version, and reports what changed since the last one.
+  /// Moves the results to a version, and reports the changes since the last one.
   ///
   /// - Parameters:
   ///   - new: the table in that version; nil when it no longer exists.
@@ -133,7 +133,7 @@ package final class ResultsTracker {
       }, difference)
   }
 
-  /// The keys of the new results, and what changed in them.
+  /// The keys of the new results, and the changes.
   private func followed(
     _ keys: [Int64], _ old: Table, _ new: Table, _ difference: TableDifference
   ) throws -> ([Int64], ResultsUpdate) {
@@ -222,7 +222,7 @@ package final class ResultsTracker {
 // MARK: Filters without a sort
 
 extension ResultsTracker {
-  /// The filter's new objects in the order of keys, from the old ones and what changed.
+  /// The filter's new objects in the order of keys, from the old ones and the changes.
   private func filtered(
     _ keys: [Int64], _ filter: Predicate, _ new: Table, _ difference: TableDifference
   ) throws -> ([Int64], ResultsUpdate) {

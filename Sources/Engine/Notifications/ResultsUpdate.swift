@@ -1,4 +1,4 @@
-/// What changed in the results of a query, for observers of all columns or of some.
+/// The changes of a query's results, for observers of all columns or of some.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct ResultsUpdate: Sendable {

@@ -1,13 +1,13 @@
-/// What changed in a table from one version to another, object by object.
+/// The changes of a table between two versions, object by object.
 ///
-/// Found by walking both versions' trees side by side and skipping what they share, whole subtrees at once: a
-/// block is never changed in place, so equal references are equal contents. Versions in different files, as
-/// before and after a compaction, share nothing and are compared by their values.
+/// Found by walking both versions' trees side by side and skipping the parts that they share, whole subtrees
+/// at once: a block is never changed in place, so equal references are equal contents. Versions in different
+/// files, as before and after a compaction, share nothing and are compared by their values.
 ///
 /// Fields are compared by their spellings: `4.1` and `4.10` differ, and a new type or name alone does not
 /// change a column. A column that only one of the versions has counts as null in the other.
 ///
-/// **Memory.** What changed, and a few leaves' columns.
+/// **Memory.** The differences, and a few leaves' columns.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct TableDifference: Sendable {
@@ -122,7 +122,7 @@ package final class DifferenceCache {
 
   package init() {}
 
-  /// What changed from one version of a table to another.
+  /// The changes of a table between two versions.
   ///
   /// - Parameters:
   ///   - old: a version of the same database.

@@ -1,4 +1,4 @@
-/// Finds out which columns a `Decodable` type asks for: lets it decode itself from examples.
+/// Finds the columns that a `Decodable` type asks for, by letting it decode itself from examples.
 private final class ColumnRecorder {
   let type: String
   var columns: [Column] = []
@@ -179,7 +179,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
 /// The decoder of one property, with an example of whatever type it asks for.
 private struct ExampleDecoder: Decoder, SingleValueDecodingContainer {
-  /// The type that the property has asked for.
+  /// Notes the type that the property has asked for.
   final class Asked {
     var type: ColumnType?
     var forNull = false

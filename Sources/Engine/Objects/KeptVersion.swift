@@ -1,16 +1,17 @@
-/// A version that the database keeps beside the newest, until it is let go.
+/// A version that the database keeps beside the newest, until it is dropped.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct KeptVersion: Sendable, Equatable {
   /// The version's number.
   public let number: UInt64
-  /// When it was made, to the second; nil when that is not known: nothing was kept yet.
+  /// When it was made, to the second; nil when unknown, as for versions from before any was kept.
   public let made: DateTime?
-  /// What made it, as the program said that did; empty when it said nothing, or nothing was kept yet.
+  /// The program's description of the change that made it; empty when there was none, or unknown.
   public let madeBy: String
-  /// The names that it was given, by any of which it is found. A version that has one is not let go.
+  /// Its tags, each of which finds it. A version with a tag is never dropped automatically.
   public let tags: [String]
-  /// True for a version that is let go when more than the newest so many have been kept.
+  /// True for a version that was kept automatically, and is dropped when there are more of these than the
+  /// limit.
   public let isAutomatic: Bool
 
   init(_ root: KeptRoot) {
@@ -23,25 +24,25 @@ public struct KeptVersion: Sendable, Equatable {
 }
 
 extension VersionOrigin {
-  /// When the version was made; nil when that is not known.
+  /// When the version was made; nil when unknown.
   var dateTime: DateTime? {
     let (microseconds, overflow) = secondsSince1970.multipliedReportingOverflow(by: 1_000_000)
     return secondsSince1970 == 0 || overflow ? nil : DateTime(microsecondsSince1970: microseconds)
   }
 }
 
-/// What a version is asked for by.
+/// A way to name a version.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum VersionName: Sendable, Equatable, CustomStringConvertible {
   /// Its number.
   case number(UInt64)
-  /// A name that it was given.
+  /// One of its tags.
   case tag(String)
-  /// A moment: the version that was the newest then, as far as it is kept.
+  /// A moment: the version that was the newest then, if it is kept.
   case time(DateTime)
 
-  /// - Parameter text: a number; a date-time, or a date, which is the moment when it begins, in UTC; else a
+  /// - Parameter text: a number; a date-time; a date, which means its first moment in UTC; anything else is a
   ///   tag.
   public init(_ text: String) {
     let bytes = Array(text.utf8)
@@ -55,7 +56,7 @@ public enum VersionName: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// What a person would write.
+  /// The text that names it.
   public var description: String {
     switch self {
     case .number(let number): "\(number)"
@@ -79,21 +80,21 @@ public enum VersionName: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Snapshot {
-  /// The older versions that this one keeps, oldest first. Some may have been let go since.
+  /// The older versions that this one keeps, oldest first. Some may have been dropped since.
   ///
   /// - Complexity: O(kept versions).
   /// - Throws: `EngineError.damaged`.
   public var keptVersions: [KeptVersion] { get throws { try history().kept.map(KeptVersion.init) } }
 
-  /// How many versions imports keep by themselves; 0: none.
+  /// How many versions imports keep automatically; 0: none.
   ///
   /// - Throws: `EngineError.damaged`.
   public var keptVersionsLimit: Int { get throws { Int(try history().limit) } }
 
-  /// When the version was made, to the second; nil when that is not known.
+  /// When the version was made, to the second; nil when unknown.
   public var made: DateTime? { catalogue.origin.dateTime }
 
-  /// What made the version, as the program said; empty when it is not known.
+  /// The program's description of the change that made the version; empty when unknown.
   public var madeBy: String { catalogue.origin.what }
 
   /// - Throws: `EngineError.damaged`.
@@ -103,7 +104,7 @@ extension Snapshot {
     }
   }
 
-  /// The version of a name: this one, or one that it keeps.
+  /// The version that a name means: this one, or one that it keeps.
   ///
   /// - Throws: `EngineError.noSuchVersion`, `.damaged`.
   package func record(of name: VersionName) throws -> VersionRecord {

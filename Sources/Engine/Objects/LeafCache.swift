@@ -50,7 +50,7 @@ package final class LeafCache {
     while let reader = slots[slot] {
       if reader.leaf.entry == entry {
         if reader.fits(shape) { return reader }
-        // The table has got another column or type since.
+        // The table has had a column or a type changed since.
         let changed = try LeafReader(reader.leaf, shape, pools: pools)
         byteCount += changed.byteCount - reader.byteCount
         slots[slot] = changed

@@ -40,8 +40,7 @@ package final class DecodedKeys {
     KeyTuple.areEqual(key, columns: columns.count) { columns[$0][row] }
   }
 
-  /// Calls `body` with a row's key, which is valid for the length of the call; with nil where a part of it
-  /// is null.
+  /// Calls `body` with a row's key, valid during the call; with nil where a part of it is null.
   @inline(__always)
   package func withKey<Result>(
     _ row: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
@@ -94,8 +93,8 @@ extension Leaf {
 }
 
 extension [Value] {
-  /// The keys that these values may have as an object's, most likely first: see `Value.keySpellings`. None
-  /// where one is null.
+  /// The bytes that an object's key with these values may have, most likely first: see `Value.keySpellings`.
+  /// None where a value is null.
   ///
   /// - Parameter schema: has a key of as many columns.
   func keyBytes(_ schema: TableSchema) -> [[UInt8]] {
@@ -110,7 +109,7 @@ extension [Value] {
 }
 
 extension EngineError {
-  /// A primary key was given as more or fewer values than it has columns.
+  /// The error for a primary key that was given with more or fewer values than it has columns.
   static func wrongKeyParts(table: String, _ schema: TableSchema, given: Int) -> EngineError {
     .invalidArgument(
       "the primary key of table '\(table)' has \(schema.keyColumns.count) columns ("

@@ -1,6 +1,6 @@
-/// A leaf kept open for reading single rows: each column is opened when it is first asked for; when
-/// consecutive rows are asked for, many are decoded at once; and where many scattered rows were asked for,
-/// records are made of all rows around them (`RowRecords`).
+/// A leaf kept open for reading single rows. Each column is opened at its first use. For consecutive rows,
+/// many are decoded at once; for many scattered rows, records are made of all rows around them
+/// (`RowRecords`).
 ///
 /// Thread rule: one thread at a time, while a version that has the leaf is held.
 final class LeafReader {
@@ -92,7 +92,7 @@ final class LeafReader {
   /// The row of a key; nil when there is none.
   func row(ofKey key: Int64) -> Int? { keys.row(ofKey: key) }
 
-  /// To be called when another leaf is used next: releases memory that is large and quickly filled again.
+  /// Call when another leaf is used next: releases memory that is large and quickly filled again.
   func rest() {
     guard hasWindows else { return }
     hasWindows = false
@@ -129,7 +129,7 @@ final class LeafReader {
     return other
   }
 
-  /// To be called before reading values of a row.
+  /// Call before reading values of a row.
   @inline(__always)
   private func visit(_ row: Int) {
     if row == lastRow { return }
@@ -256,7 +256,7 @@ final class LeafReader {
     return made
   }
 
-  /// Nil when a column is damaged: the reader of that column gets the error.
+  /// Nil when a column is damaged: reading that column throws the error.
   private func openMaker(_ pools: ValuePools) -> RecordMaker? {
     if let maker { return maker }
     var columns: [RecordMaker.Source] = []
@@ -270,12 +270,12 @@ final class LeafReader {
     return maker
   }
 
-  /// True when finding a value means reading those before it.
+  /// True when finding a value means reading the values before it.
   private var isCoded: Bool {
     columnIDs.contains { (try? leaf.column(id: $0).stored.isCoded) ?? false }
   }
 
-  /// Where a value lies.
+  /// The place of a value.
   private struct PointPlace: BitwiseCopyable {
     var place = 0
     var stored: UnsafeRawBufferPointer?

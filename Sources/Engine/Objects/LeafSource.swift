@@ -1,4 +1,4 @@
-/// What a query reads: a table in a version, or one inside a transaction with its changes.
+/// A source of rows for a query: a table in a version, or one inside a transaction with its changes.
 ///
 /// Thread rule: that of the type.
 package protocol LeafSource {
@@ -30,7 +30,7 @@ package protocol LeafSource {
   /// Grows with every change to the objects or the columns.
   var changeCount: Int { get }
 
-  /// To be called after anything that may have changed the table, before more of it is read.
+  /// Checks that the table is unchanged. Call after anything that may have changed it, before more is read.
   ///
   /// - Throws: `EngineError.invalidArgument` when the table has changed, `.transactionEnded`.
   func checkUnchanged(since changes: Int) throws
@@ -66,8 +66,8 @@ extension LeafSource {
 }
 
 extension LeafSource {
-  /// Calls `body` with one leaf after the other that has some of the given objects, and with their rows,
-  /// until it returns false.
+  /// Calls `body` with each leaf that has some of the given objects, and with their rows, until it returns
+  /// false.
   ///
   /// - Parameter keys: ascending; keys without an object are skipped.
   /// - Complexity: O(log n) for each leaf, and for each key that is in none of them.

@@ -1,17 +1,17 @@
-/// A table that an import is making beside the visible one, which nobody sees before it is complete.
+/// A table that an import is making beside the visible one. Readers do not see it before it is complete.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct PendingTable: Sendable, Equatable {
-  /// The table that it is going to be.
+  /// The name of the table that it will become.
   public let name: String
-  /// How many objects it has by now.
+  /// The number of its objects so far.
   public let objects: Int
-  /// When it was begun, to the second; nil when that is not known.
+  /// When it was begun, to the second; nil when unknown.
   public let begun: DateTime?
-  /// What makes it, as the program says.
+  /// The description of the run that makes it.
   public let madeBy: String
-  /// The version after which it was begun. What somebody else has done to the table since is merged with it by
-  /// the table's key, or keeps it from taking the table's place.
+  /// The version after which it was begun. Changes that other programs have made to the table since are merged
+  /// with it by the table's key, or keep it from taking the table's place.
   public let since: UInt64
 
   init(_ root: PendingRoot) {
@@ -24,7 +24,7 @@ public struct PendingTable: Sendable, Equatable {
 }
 
 extension Snapshot {
-  /// What is pending beside this version's tables, in the order in which that was begun.
+  /// The pending tables beside this version's tables, in the order in which they were begun.
   ///
   /// - Complexity: O(kept versions).
   /// - Throws: `EngineError.damaged`.

@@ -36,7 +36,7 @@ extension Row: CustomStringConvertible {
   }
 }
 
-/// The columns that rows have in common. An object, so that each row retains one thing instead of the parts
+/// The columns that rows have in common. An object, so that each row retains one object instead of the parts
 /// of a schema.
 package final class RowShape: Sendable {
   package let schema: TableSchema

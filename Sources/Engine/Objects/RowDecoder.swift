@@ -4,7 +4,7 @@ struct RowDecoder {
   fileprivate let row: Row
   fileprivate let type: String
 
-  /// - Throws: `EngineError.invalidProperty`, and what the type's own `init(from:)` throws.
+  /// - Throws: `EngineError.invalidProperty`, and the errors of the type's own `init(from:)`.
   static func object<Model: Decodable>(_ type: Model.Type, of row: Row) throws -> Model {
     let decoder = RowDecoder(row: row, type: "\(Model.self)")
     do {
@@ -65,7 +65,7 @@ extension DecodingError {
   /// The path to the value that could not be decoded.
   var property: String { context.codingPath.map(\.stringValue).joined(separator: ".") }
 
-  /// What was wrong, in words.
+  /// The reason of the failure, in words.
   var reason: String { context.debugDescription }
 }
 

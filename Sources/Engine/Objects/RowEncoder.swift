@@ -21,7 +21,7 @@ final class RowEncoder {
   private let indices: [String: Int]
   private let fillings: [Value]
   // Unchecked: nothing that is called while they change accesses them again, and every property does.
-  /// A value for each column: what the object has no property for is the column's default.
+  /// A value for each column; a column without a property has its default.
   @exclusivity(unchecked) private(set) var row: [Value] = []
   /// The columns that were given a value; the same one twice when its name was encoded twice.
   @exclusivity(unchecked) private var given: [Int] = []
@@ -42,7 +42,7 @@ final class RowEncoder {
   /// Makes `row` and `values` of an object.
   ///
   /// - Parameter table: the table's name, for messages.
-  /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, and what the object's own `encode` throws.
+  /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, and the errors of the object's own `encode`.
   func encode<Model: Encodable>(_ object: Model, table: String) throws {
     type = Model.self
     row = fillings
@@ -53,14 +53,14 @@ final class RowEncoder {
     do {
       try object.encode(to: ObjectEncoder(row: self))
     } catch EncodingError.invalidValue(_, let context) {
-      // Integers of 128 bits come here.
+      // The default for integers of 128 bits ends here.
       throw error(context.property, context.debugDescription)
     }
     if let failure { throw failure }
     if let unknown { throw EngineError.noSuchColumn(table: table, column: unknown, known: names) }
   }
 
-  /// What the object has properties for, by column; when a name occurs twice, the later value counts.
+  /// The values of the object's properties, by column; when a name occurs twice, the later value counts.
   var values: [String: Value] {
     Dictionary(given.map { (names[$0], row[$0]) }, uniquingKeysWith: { $1 })
   }
@@ -91,7 +91,7 @@ final class RowEncoder {
     try value.encode(to: PropertyEncoder(row: self, property: property))
   }
 
-  /// The same for a type that is known to have a column: checking that takes longer than the rest.
+  /// The same for a type known to fit a column: the check would take longer than the rest.
   @inline(__always)
   fileprivate func set<Property: ColumnProperty>(own value: Property, _ property: String) throws {
     guard let columnValue = value.columnValue else {
@@ -101,7 +101,7 @@ final class RowEncoder {
     set(columnValue, property)
   }
 
-  /// The same for what may be nil.
+  /// The same for optionals.
   @inline(__always)
   fileprivate func set<Property: ColumnProperty>(own value: Property?, _ property: String) throws {
     guard let value else { return set(.null, property) }
@@ -162,7 +162,7 @@ private struct PropertiesContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     try encode(value, forKey: key)
   }
 
-  // Each by itself, since a generic one would look its types up at run time, for each property.
+  // One method for each type: a generic one would look up the type at run time, for each property.
   func encode(_ value: Bool, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
   func encode(_ value: String, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
   func encode(_ value: Double, forKey key: Key) throws { try row.set(own: value, key.stringValue) }

@@ -78,7 +78,7 @@ final class RowRecords {
     bytes.deallocate()
   }
 
-  /// - Parameter ends: where the bytes of each record end so far.
+  /// - Parameter ends: the present end of each record's bytes.
   private func write(
     _ column: RecordColumn, _ offset: Int, rowCount: Int, _ ends: inout [Int]
   ) {
@@ -284,7 +284,7 @@ final class RecordMaker {
         numbers.append(nil)
         continue
       }
-      // Whoever reads the row reports a spelling that does not fit the type.
+      // The reader of the row reports the spelling that does not fit the type.
       guard let number = ColumnWindow.number(spelling, reading) else { return .none }
       numbers.append(number)
     }

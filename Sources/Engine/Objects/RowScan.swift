@@ -76,7 +76,7 @@ final class RowScan {
     try body(room)
   }
 
-  /// Calls `body` with each row's values as an array: the same one, unless somebody keeps it.
+  /// Calls `body` with each row's values as an array: the same one, unless `body` has kept it.
   private func forEachRow(
     _ rows: Range<Int>, _ values: UnsafeMutablePointer<Value>,
     _ body: (Int, [Value]) throws -> Void

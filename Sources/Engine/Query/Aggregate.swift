@@ -118,7 +118,7 @@ struct Accumulator {
 
   private mutating func add(_ double: Double) {
     let total = sum + double
-    // What the addition has lost of the smaller operand.
+    // The digits of the smaller operand that the addition has lost.
     let lost = sum.magnitude >= double.magnitude ? (sum - total) + double : (double - total) + sum
     // Infinities lose nothing, but their difference would be NaN.
     if lost.isFinite { compensation += lost }

@@ -19,7 +19,7 @@ public struct ColumnExpression: Sendable {
   private static func compare(
     _ column: Self, _ comparison: ColumnTest.Comparison, _ value: some ValueConvertible
   ) -> Predicate {
-    // This is what people mean: SQL's comparison with null would never be true.
+    // People mean the test for null: SQL's comparison with null would never be true.
     if case .null = value.databaseValue {
       switch comparison {
       case .equal: return column.isNull
@@ -106,7 +106,7 @@ public struct ColumnExpression: Sendable {
   public var isTrue: Predicate { test(.isTrue) }
 }
 
-/// What a column can be compared with.
+/// A value that a column can be compared with.
 ///
 /// Thread rule: plain values, `Sendable`.
 public protocol ValueConvertible: Sendable {

@@ -18,12 +18,12 @@ indirect enum CompiledPredicate: Sendable {
     }
   }
 
-  /// For one of two versions of a table, so that a filter means the same in both: its columns are those of
-  /// the later version, and those that only the earlier one has; where one version does not have a column, it
-  /// is null there. Where a column was widened in between, earlier values are read as the later type.
+  /// For one of two versions of a table, so that a filter means the same in both. Its columns are those of
+  /// the later version, and those that only the earlier one has. A column is null in a version that does not
+  /// have it. If a column was widened in between, earlier values are read as the later type.
   ///
   /// - Parameters:
-  ///   - own: the columns of the version that is asked.
+  ///   - own: the columns of the version that the filter is applied to.
   ///   - other: those of the other one.
   ///   - isNewer: whether `own` is the later one.
   /// - Throws: `QueryError` when the filter fits neither.

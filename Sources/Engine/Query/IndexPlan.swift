@@ -85,8 +85,8 @@ struct IndexPlan {
     }
   }
 
-  /// The plan for a conjunction that fixes every column of a key of several; nil for another one. The index
-  /// has codes of whole keys, so that a part of one is of no use.
+  /// The plan for a conjunction that fixes every column of a key of several; nil for any other. The index has
+  /// codes of whole keys, so it cannot find a part of one.
   private static func wholeKey(
     _ parts: [CompiledPredicate], _ source: any LeafSource
   ) throws -> IndexPlan? {
@@ -116,7 +116,7 @@ struct IndexPlan {
   ///
   /// - Parameters:
   ///   - objects: the number of objects in the table.
-  ///   - limit: after this many results reading ends; nil: all are wanted.
+  ///   - limit: reading ends after this many results; nil: all are wanted.
   func pays(objects: Int, limit: Int?) -> Bool {
     let all = UInt64(clamping: objects)
     let (cost, overflow) = count.multipliedReportingOverflow(by: Self.rowCost)

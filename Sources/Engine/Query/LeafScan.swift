@@ -67,15 +67,20 @@ package final class LeafScan {
   /// indices), against 2 to 6 ns.
   private static let candidateCost = 128
 
-  private func matches(
+  /// Whether one row matches. The recursion is as deep as the predicate; compiling it has limited its depth.
+  ///
+  /// - Parameter columns: those of the leaf that were opened before.
+  func matches(
     _ predicate: CompiledPredicate, _ leaf: Leaf, _ row: Int, _ columns: inout [UInt32: LeafColumn]
   ) throws -> Bool {
     switch predicate {
     case .constant(let isTrue): return isTrue
     case .all(let parts):
-      return try parts.allSatisfy { try matches($0, leaf, row, &columns) }
+      for part in parts where try !matches(part, leaf, row, &columns) { return false }
+      return true
     case .any(let parts):
-      return try parts.contains { try matches($0, leaf, row, &columns) }
+      for part in parts where try matches(part, leaf, row, &columns) { return true }
+      return false
     case .test(let test):
       let column = try columns[test.columnID] ?? leaf.column(id: test.columnID)
       columns[test.columnID] = column
@@ -344,7 +349,7 @@ package final class LeafScan {
   }
 }
 
-/// What a column's bounds and its number of nulls say about all rows of a leaf.
+/// Decides a test for all rows of a leaf, by a column's bounds and its number of nulls.
 struct ColumnBounds {
   private let column: ColumnReader
 

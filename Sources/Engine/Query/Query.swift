@@ -75,7 +75,7 @@ extension Query {
   /// - Throws: as `forEachRow`.
   public func keys(in table: Table) throws -> [Int64] { try keys(of: table) }
 
-  // MARK: Whatever the table is
+  // MARK: For tables of versions and of transactions
 
   package func count(of source: any LeafSource) throws -> Int {
     try ResultReader(self, source).count()

@@ -4,12 +4,12 @@
 public struct QueryError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The position in the expression, in characters from 1; nil for a predicate that was not given as text.
   public let position: Int?
-  /// What is wrong, what was expected, and what to write instead.
+  /// The mistake, the expected text, and what to write instead.
   public let reason: String
 
   /// - Parameters:
   ///   - position: in characters from 1; nil when there is no text.
-  ///   - reason: what is wrong, and what to write instead.
+  ///   - reason: the mistake, and what to write instead.
   public init(position: Int?, reason: String) {
     self.position = position
     self.reason = reason

@@ -1,14 +1,14 @@
-/// Asks a filter about records that are in no table yet, by the spellings of their fields.
+/// Applies a filter to records that are not in a table yet, by the spellings of their fields.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct RecordTest: Sendable {
   private let filter: CompiledPredicate
-  /// The columns' places, by the numbers that the filter knows them by.
+  /// The places of the columns, by their numbers in the filter.
   private let places: [UInt32: Int]
 
   /// - Parameter columns: of the records, with the readings of their fields.
-  /// - Throws: `QueryError` when the filter names other columns, or compares them with what they are not;
-  ///   `EngineError.invalidSchema` when there is no column, or two of one name.
+  /// - Throws: `QueryError` when the filter names other columns, or compares one with a literal that its type
+  ///   does not allow; `EngineError.invalidSchema` when there is no column, or two of one name.
   package init(_ filter: Predicate, _ columns: [Column]) throws {
     let schema = try TableSchema(columns, table: "")
     self.filter = try CompiledPredicate(filter, schema)

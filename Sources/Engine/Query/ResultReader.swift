@@ -9,12 +9,12 @@ package final class ResultReader {
   private let indexUse: IndexPolicy
   /// The indices, among the table's columns, of those asked for.
   package let columnIndices: [Int]
-  /// The indices of the columns that distinct rows differ in; empty unless distinct rows are asked for.
+  /// The indices of the columns that distinct rows differ in; empty for a query that is not distinct.
   private let distinctIndices: [Int]
   private let scan = LeafScan()
 
   /// - Parameters:
-  ///   - readsColumns: false when no values are asked for.
+  ///   - readsColumns: false when no values are needed.
   /// - Throws: `QueryError`, `EngineError.noSuchColumn`, `.invalidArgument`.
   package init(
     _ query: Query, _ table: any LeafSource, readsColumns: Bool = true,

@@ -3,9 +3,10 @@
 /// Unsafe for speed: it points into its maker's memory, which the next window reuses.
 ///
 /// Thread rule: confined to the call that receives it.
+@usableFromInline
 package struct ResultWindow {
   /// The index of each row in the spans.
-  package let rows: [Int32]
+  @usableFromInline package let rows: [Int32]
   /// The rows' keys; empty unless they are asked for.
   package let keys: [Int64]
   /// The address that the spans' offsets are relative to, and a span for each index.
@@ -66,20 +67,29 @@ package struct ResultWindow {
     return length
   }
 
-  /// Bytes that contain all spellings of a column, perhaps with others; nil when there is none.
-  ///
+  /// Where a column's spellings are, and how long they are in all.
+  package struct Extent {
+    /// They are all in these bytes, perhaps with others; nil when there is none, or all are empty.
+    package let bytes: UnsafeRawBufferPointer?
+    package let length: Int
+  }
+
   /// - Complexity: O(rows).
-  package func extent(ofColumn column: Int) -> UnsafeRawBufferPointer? {
+  package func extent(ofColumn column: Int) -> Extent {
     let (base, spans) = columns[column]
     var low = Int.max
     var high = 0
+    var length = 0
     for row in rows {
       let span = spans[Int(row)]
       if span.isNull { continue }
       low = min(low, Int(span.offset))
       high = max(high, Int(span.offset) &+ Int(span.length))
+      length &+= Int(span.length)
     }
-    return low < high ? UnsafeRawBufferPointer(start: base + low, count: high - low) : nil
+    return Extent(
+      bytes: low < high ? UnsafeRawBufferPointer(start: base + low, count: high - low) : nil,
+      length: length)
   }
 
   /// The value of a row in a column.

@@ -5,8 +5,6 @@ package final class RowMatcher {
   private let table: Table
   private let filter: CompiledPredicate
   private let scan = LeafScan()
-  /// Memory that is reused from value to value.
-  private var room: [UInt8] = []
 
   /// When at least one row in this many is asked about, all rows of a leaf are tested column by column.
   private static let sparse = 8
@@ -58,36 +56,7 @@ package final class RowMatcher {
       return rows.map { found[$0] }
     }
     var columns: [UInt32: LeafColumn] = [:]
-    return try rows.map { try matches($0, of: leaf, filter, &columns) }
-  }
-
-  /// The recursion is as deep as the predicate; compiling it has limited its depth.
-  private func matches(
-    _ row: Int, of leaf: Leaf, _ predicate: CompiledPredicate,
-    _ columns: inout [UInt32: LeafColumn]
-  ) throws -> Bool {
-    switch predicate {
-    case .constant(let isTrue): return isTrue
-    case .all(let parts):
-      for part in parts where try !matches(row, of: leaf, part, &columns) { return false }
-      return true
-    case .any(let parts):
-      for part in parts where try matches(row, of: leaf, part, &columns) { return true }
-      return false
-    case .test(let test):
-      let column = try columns[test.columnID] ?? leaf.column(id: test.columnID)
-      columns[test.columnID] = column
-      return try column.withSpelling(row) { spelling in
-        guard let spelling else {
-          if case .isNull = test.question { return !test.isNegated }
-          return false
-        }
-        guard let answer = test.matches(spelling, room: &room) else {
-          throw ClusterError.misfit(column: test.columnID, row: row, type: test.type)
-        }
-        return answer
-      }
-    }
+    return try rows.map { try scan.matches(filter, leaf, $0, &columns) }
   }
 }
 

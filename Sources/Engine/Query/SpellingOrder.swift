@@ -1,4 +1,4 @@
-/// The order of a column's values, asked of their spellings: that of sorting.
+/// The sort order of a column's values, applied to their spellings.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct SpellingOrder: Sendable, Hashable {
@@ -6,8 +6,8 @@ package struct SpellingOrder: Sendable, Hashable {
 
   package init(_ reading: Reading) { self.reading = reading }
 
-  /// Whether a value comes behind another one. Null, NaN and what is no value of the column come behind
-  /// nothing; every value comes behind them.
+  /// Whether a value comes behind another one. Null, NaN and spellings that are not values of the column come
+  /// before all values, and behind nothing.
   package func isAbove(
     _ value: UnsafeRawBufferPointer?, _ other: UnsafeRawBufferPointer?
   ) -> Bool {
@@ -16,7 +16,7 @@ package struct SpellingOrder: Sendable, Hashable {
     return other.lexicographicallyPrecedes(value)
   }
 
-  /// Nil for what is no value.
+  /// Nil for a spelling that is not a value.
   private func key(_ spelling: UnsafeRawBufferPointer?) -> [UInt8]? {
     guard let spelling else { return nil }
     var key: [UInt8] = []

@@ -1,4 +1,5 @@
-/// Compiles one test for its column: finds it, and converts literals to what its values are compared with.
+/// Compiles one test: finds its column, and converts its literals to the form in which that column's values
+/// are compared.
 struct TestCompiler {
   private let test: ColumnTest
   private let column: Column
@@ -315,7 +316,7 @@ struct TestCompiler {
 
 /// Naming columns in messages.
 enum ColumnNames {
-  /// Says that there is no such column, and which one may be meant.
+  /// A message that there is no such column, with the name that may be meant.
   static func unknown(_ name: String, among names: [String]) -> String {
     let problem = "there is no column '\(name)'"
     if let meant = nearest(to: name, among: names) {

@@ -1,7 +1,7 @@
 /// A decimal or a UUID in an expression, by the values next to it.
 struct WideLiteral: Sendable, Equatable {
-  /// The greatest value that is not above it, and the least that is not below it; equal when it is a value
-  /// itself. Nil: there is none.
+  /// The greatest value that is not above the literal, and the least that is not below it; equal when the
+  /// literal is a value. Nil: there is none.
   private let below: WideNumber?
   private let above: WideNumber?
 

@@ -1,6 +1,6 @@
 import Base
 
-/// Finding tables, which may be many, and changing which there are.
+/// Finding a table among many, and adding, renaming and ordering tables.
 extension Catalogue {
   /// The place of a table among `tables`; nil when there is none.
   ///
@@ -8,7 +8,7 @@ extension Catalogue {
   func place(number: UInt32) -> Int? {
     let place = partitionPoint(0..<tables.count) { tables[$0].number >= number }
     if place < tables.count, tables[place].number == number { return place }
-    // New tables get greater numbers and stand behind the others; a file may say otherwise.
+    // New tables get greater numbers and are appended, but a file may have another order.
     return tables.firstIndex { $0.number == number }
   }
 
@@ -32,8 +32,7 @@ extension Catalogue {
     numbers[table.name] = table.number
   }
 
-  /// Adds a table that was there before, of a name and number that none has: among the others, which stand in
-  /// the order of their numbers.
+  /// Adds a table that existed before. No table has its name or number; it is placed by its number.
   mutating func insert(_ table: TableEntry) {
     let place = tables.firstIndex { $0.number > table.number } ?? tables.count
     tables.insert(table, at: place)

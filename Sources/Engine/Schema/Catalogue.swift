@@ -30,7 +30,7 @@ package struct Catalogue: Sendable, Equatable {
     package var index: [IndexRun]
     /// The secondary indexes, by ascending number of their columns.
     package var valueIndexes: [Index]
-    /// Whether the primary key has several columns: what the schema says, known without reading it.
+    /// Whether the primary key has several columns; the same as in the schema, known without reading it.
     package var hasCompoundKey = false
     /// Small values kept with the table in the same transaction, such as an import's checkpoint.
     package var notes: [String: [UInt8]]
@@ -52,10 +52,10 @@ package struct Catalogue: Sendable, Equatable {
     /// The runs of all indexes.
     package var allRuns: [IndexRun] { index + valueIndexes.flatMap(\.runs) }
 
-    /// Has the indexes read spellings as their columns do.
+    /// Makes the indexes read spellings as their columns do.
     ///
     /// - Throws: `DecodingFailure` when an index is of no column of the schema, or of another type, or the
-    ///   key is not one as the catalogue says.
+    ///   number of the key's columns contradicts the catalogue.
     package mutating func checkIndexes(_ schema: TableSchema) throws(DecodingFailure) {
       guard hasCompoundKey == (schema.keyColumns.count > 1) else {
         throw DecodingFailure(
@@ -122,9 +122,9 @@ package struct Catalogue: Sendable, Equatable {
   /// In the order in which they were made. Tables come, go and change their names by the methods of
   /// `Catalogue+Lookup.swift`.
   package internal(set) var tables: [TableEntry] = []
-  /// Where the versions that are kept stand, and what is to be kept; nil when there is nothing of it.
+  /// The kept versions and their wanted number; nil when there are no such facts.
   package var history: BlockReference?
-  /// Of this version; written with a history only.
+  /// The origin of this version; written only with a history.
   package var origin = VersionOrigin()
   /// The tables' numbers by name.
   var numbers: [String: UInt32] = [:]
@@ -139,8 +139,8 @@ package struct Catalogue: Sendable, Equatable {
   /// True for names that no table of a program has: they begin with a zero byte.
   package static func isReserved(_ name: String) -> Bool { name.utf8.first == 0 }
 
-  /// The name of a table that keeps something for another one, by that one's number: renaming it changes
-  /// nothing here. Programs do not see it; what checks, copies and counts blocks does.
+  /// The name of a table that keeps data for another one, by that one's number: renaming that one changes
+  /// nothing here. Programs do not see such a table; checks, copies and counts of blocks do.
   package static func companionName(_ purpose: String, of number: UInt32) -> String {
     "\0\(purpose) of table \(number)"
   }
@@ -150,21 +150,22 @@ package struct Catalogue: Sendable, Equatable {
     isReserved(name) && name.hasSuffix(companionName("", of: number).dropFirst())
   }
 
-  /// The name of a table that keeps something for the file as a whole. It stays as it is when an older
-  /// version becomes the newest again.
+  /// The name of a table that keeps data for the file as a whole. It stays as it is when an older version
+  /// becomes the newest again.
   package static func ownName(_ purpose: String) -> String { "\0\(purpose)\(ownEnding)" }
   private static let ownEnding = " of the file"
 
-  /// True for the name of a table that keeps something for the file.
+  /// True for the name of a table that keeps data for the file.
   static func isOwn(_ name: String) -> Bool { isReserved(name) && name.hasSuffix(ownEnding) }
 
   /// Whether some table has a primary key of several columns.
   package var hasCompoundKeys: Bool { tables.contains(where: \.hasCompoundKey) }
 
-  /// Whether a version with this catalogue is to say so: also where one that it keeps, or what is pending
-  /// beside it, may have one. Their catalogues are not looked at.
+  /// Whether a version with this catalogue must be marked as having keys of several columns. A version that
+  /// it keeps, or a pending table, may have one even if its own tables have none; the catalogues of those are
+  /// not read.
   ///
-  /// - Parameter record: of the version from which it keeps what that has kept.
+  /// - Parameter record: the version before, whose kept versions stay kept.
   func hasCompoundKeys(after record: VersionRecord) -> Bool {
     hasCompoundKeys || history != nil && record.hasCompoundKeys
   }
@@ -209,7 +210,7 @@ package struct Catalogue: Sendable, Equatable {
     return writer.bytes
   }
 
-  /// What decoding `encode()` gives.
+  /// The catalogue that decoding `encode()` gives.
   var asStored: Catalogue {
     var stored = self
     if history == nil { stored.origin = VersionOrigin() }
@@ -252,7 +253,7 @@ package struct Catalogue: Sendable, Equatable {
           what: "the number of table '\(table.name)' is out of range, or another table's",
           offset: reader.offset)
       }
-      // Each table has no more than the limit: the sum does not overflow before it is looked at.
+      // No table exceeds the limit: the sum does not overflow before it is checked.
       objects += table.root.count
       guard objects <= Self.mostObjects else {
         throw DecodingFailure(what: "the tables have too many objects", offset: reader.offset)

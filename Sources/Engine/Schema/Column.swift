@@ -1,5 +1,5 @@
-/// A column of a table: its name, the type of its values, whether they may be null, and what an object
-/// gets there that is added without a value.
+/// A column of a table: its name, the type of its values, whether they may be null, and the default for
+/// objects that are added without a value.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Column: Sendable, Hashable {
@@ -7,10 +7,10 @@ public struct Column: Sendable, Hashable {
   public var name: String
   /// How its spellings are read as values.
   public var type: ColumnType
-  /// Whether objects may be null there.
+  /// Whether its values may be null.
   public var isNullable: Bool
-  /// What an object gets that is added by the names of columns, or by an import, without this one; null
-  /// when nil.
+  /// The value of objects that are added by the names of columns, or by an import, without this one; nil
+  /// means null.
   public var `default`: Value?
   /// How its values are spelled; nil: as `Value.init(spelling:type:)` says.
   public var notation: Notation?
@@ -18,8 +18,8 @@ public struct Column: Sendable, Hashable {
   /// - Parameters:
   ///   - name: not empty.
   ///   - type: of its values.
-  ///   - nullable: whether objects may be null there.
-  ///   - default: what objects get that are added without it; of the type, or nil.
+  ///   - nullable: whether its values may be null.
+  ///   - default: the value of objects that are added without one; of the type, or nil.
   ///   - notation: how its values are spelled, where that is not the canonical way; of the type, or nil.
   public init(
     _ name: String, _ type: ColumnType, nullable: Bool = true, default: Value? = nil,
@@ -32,7 +32,7 @@ public struct Column: Sendable, Hashable {
     self.notation = notation
   }
 
-  /// Bytes of a default's spelling: the schema is read whenever a table is opened.
+  /// The most bytes of a default's spelling: the schema is read whenever a table is opened.
   static let maximumDefaultBytes = 1 << 16
 
   var withoutNotation: Column {
@@ -50,7 +50,7 @@ public struct Column: Sendable, Hashable {
   /// The default, or null.
   package var filling: Value { self.default ?? .null }
 
-  /// Why the column cannot be one, in words; nil when it can.
+  /// Why this is not a possible column, in words; nil when it is.
   var problem: String? {
     if name.isEmpty { return "a column has no name" }
     if let notation, notation.type != type {

@@ -1,8 +1,7 @@
 import Base
 
-/// The columns of a table that a program has declared by its `Schema`: imports leave their types
-/// and the key as they are, and a later declaration must say what became of them. Others may be
-/// added by anybody.
+/// The columns of a table that a program has declared by its `Schema`. Imports do not change their types, nor
+/// the key, and a later declaration must account for them. Anybody may add other columns.
 ///
 /// Kept with the table as a note, as the columns' numbers: four bytes each.
 package enum DeclaredColumns {
@@ -34,19 +33,19 @@ package enum ColumnNumbers {
   }
 }
 
-/// A table of the file, for comparison with what a program declares.
+/// A table of the file, to be compared with a program's declaration.
 struct FoundTable {
   let definition: TableDefinition
   /// The names of the columns that a program has declared before; nil when none has declared the table.
   let declared: Set<String>?
 
-  /// - Parameter note: what the table keeps under `DeclaredColumns.note`.
+  /// - Parameter note: the table's note `DeclaredColumns.note`.
   init(_ definition: TableDefinition, _ schema: TableSchema, note: [UInt8]?) {
     self.definition = definition
     declared = note.map { schema.names(of: ColumnNumbers.decode($0)) }
   }
 
-  /// True when the program has declared just these columns before.
+  /// True when the program has declared exactly these columns before.
   func isMarked(as wanted: TableDefinition) -> Bool {
     declared == Set(wanted.columns.map(\.name))
   }
@@ -61,7 +60,7 @@ extension TableSchema {
 }
 
 extension [FoundTable] {
-  /// Each of many is looked for.
+  /// A dictionary, because many tables are looked up.
   var byName: [String: FoundTable] {
     Dictionary(map { ($0.definition.name, $0) }, uniquingKeysWith: { first, _ in first })
   }

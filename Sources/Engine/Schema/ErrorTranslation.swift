@@ -1,6 +1,6 @@
 import Base
 
-/// Runs `body` and gives what it throws as an `EngineError`; errors of the caller's own pass.
+/// Runs `body`, and throws its errors as `EngineError`; the caller's own errors pass unchanged.
 package func translatingErrors<Result>(
   _ path: @autoclosure () -> String, _ body: () throws -> Result
 ) throws -> Result {

@@ -13,24 +13,24 @@ import Base
 package struct History: Sendable, Equatable {
   static let kind: UInt8 = 0x48
 
-  /// More are never kept by themselves.
+  /// The most versions that are kept automatically.
   package static let mostKept: UInt32 = 1000
-  /// More never have a tag: together they find room among those that readers may hold at once.
+  /// The most versions with a tag: readers may hold all of them at once, with the others.
   package static let mostTagged = 500
 
-  /// How many versions imports keep by themselves, unless told otherwise.
+  /// How many versions are kept automatically; an import may set another number.
   package var limit: UInt32 = 0
   /// Ascending.
   package var kept: [KeptRoot] = []
-  /// Tables that are being made beside the visible ones, in the order in which that was begun.
+  /// Pending tables, in the order in which they were begun.
   package var pending: [PendingRoot] = []
 
-  /// More tables are never made at a time.
+  /// The most pending tables.
   package static let mostPending = 100
 
   package init() {}
 
-  /// Nothing that a file would have to say.
+  /// True when nothing has to be stored.
   package var isEmpty: Bool { limit == 0 && kept.isEmpty && pending.isEmpty }
 
   package func encode() -> [UInt8] {
@@ -45,7 +45,7 @@ package struct History: Sendable, Equatable {
     return writer.bytes
   }
 
-  /// - Parameter newest: the version that has this history; those that it keeps come before it.
+  /// - Parameter newest: the version with this history; the kept versions are older.
   package init(
     decoding bytes: UnsafeRawBufferPointer, of newest: UInt64
   ) throws(DecodingFailure) {
@@ -109,13 +109,13 @@ package struct History: Sendable, Equatable {
     return place < kept.count && kept[place].record.version == version ? place : nil
   }
 
-  /// The kept version that has a tag.
+  /// The place of the kept version with a tag.
   package func place(tagged tag: String) -> Int? { kept.firstIndex { $0.tags.contains(tag) } }
 
-  // MARK: Letting go
+  // MARK: Dropping
 
-  /// Lets go of the oldest of the versions that were kept by themselves, until there are so many. Those
-  /// with a tag stay, and do not count.
+  /// Drops the oldest automatically kept versions, down to `most`. Versions with a tag stay, and do not
+  /// count.
   package mutating func letGo(beyond most: Int) {
     var surplus = kept.count { $0.isAutomatic && $0.tags.isEmpty } - most
     kept.removeAll { root in
@@ -126,7 +126,7 @@ package struct History: Sendable, Equatable {
   }
 }
 
-/// A kept version: where it is, and what is known of it.
+/// A kept version: its root, and facts about it.
 ///
 ///     version 8 · when it was made 8 · flags 1 (1 kept by itself, 2 it has a history of its own) · zero 3 ·
 ///     root reference 24 · end 8 · what made it (length 4, UTF-8) ·
@@ -134,7 +134,7 @@ package struct History: Sendable, Equatable {
 package struct KeptRoot: Sendable, Equatable {
   package var record: VersionRecord
   package var made: VersionOrigin
-  /// False for a version that somebody asked to be kept.
+  /// False for a version that a user has asked to keep.
   package var isAutomatic: Bool
   package var tags: [String] = []
 
@@ -180,11 +180,12 @@ package struct KeptRoot: Sendable, Equatable {
   }
 }
 
-/// When a version was made, and by what: told from a version on that keeps others.
+/// When a version was made, and by which program or command. Known from the first version on that keeps
+/// others.
 package struct VersionOrigin: Sendable, Equatable {
-  /// 0: it is not known.
+  /// 0: unknown.
   package var secondsSince1970: Int64
-  /// Empty: it is not known.
+  /// Empty: unknown.
   package var what: String
 
   package init(secondsSince1970: Int64 = 0, what: String = "") {

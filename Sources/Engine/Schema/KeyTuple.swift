@@ -1,10 +1,10 @@
 import Base
 
-/// The bytes of a primary key: what its code is made of, and what keys are compared by.
+/// The bytes of a primary key, for computing its code and for comparing keys.
 ///
-/// The key of one column is the spelling there. The key of several is the tuple of their spellings, each
-/// with its length before it (4 bytes), so that ("a", "bc") and ("ab", "c") are two keys. Tuples are made
-/// for looking keys up and are not stored: objects have the spellings in their columns.
+/// The key of one column is the spelling there. The key of several is the tuple of their spellings, each with
+/// its length before it (4 bytes), so that ("a", "bc") and ("ab", "c") are two keys. Tuples are made for
+/// looking keys up and are not stored: objects have the spellings in their columns.
 package enum KeyTuple {
   /// Adds a part to the bytes of a key of several columns.
   @inline(__always)
@@ -24,7 +24,7 @@ package enum KeyTuple {
     return bytes
   }
 
-  /// The spellings in a key's bytes; nil when these are not the key of so many columns.
+  /// The spellings in a key's bytes; nil when these are not the key of that number of columns.
   package static func parts(_ bytes: UnsafeRawBufferPointer, columns: Int) -> [[UInt8]]? {
     if columns == 1 { return [Array(bytes)] }
     var reader = ByteReader(bytes)
@@ -40,7 +40,7 @@ package enum KeyTuple {
 
   /// A key for messages: `a`, or `a, b` of several columns.
   ///
-  /// - Parameter most: so many bytes of each part are shown.
+  /// - Parameter most: how many bytes of each part are shown.
   package static func described(
     _ bytes: UnsafeRawBufferPointer, columns: Int, mostBytes most: Int = .max
   ) -> String {
@@ -75,7 +75,7 @@ extension KeyTuple {
   }
 }
 
-/// The keys of many rows, one after the other: tuples of what lies in several columns.
+/// The keys of many rows, one after the other: tuples of the spellings in several columns.
 package struct KeyTuples: Sendable {
   /// How many columns the key has.
   package let columns: Int
@@ -121,7 +121,7 @@ package struct KeyTuples: Sendable {
     var none: UInt8 = 0
     return try bytes.withUnsafeBytes { bytes in
       try spans.withUnsafeBufferPointer { spans in
-        // Of no bytes nothing is read: any address does.
+        // Without bytes nothing is read: any address will do.
         try withUnsafePointer(to: &none) {
           try body(bytes.baseAddress ?? UnsafeRawPointer($0), spans)
         }

@@ -1,25 +1,25 @@
 import Base
 
-/// A table that a run is making beside the visible one: see `docs/design.md`, "Pending tables".
+/// A pending table, which a run is making beside the visible one: see `docs/design.md`, "Pending tables".
 ///
 ///     number of the table 4 · zero 4 · since 8 · objects 8 · when it was begun 8 ·
 ///     reference to the catalogue of what is being made 24 · reference to the catalogue of what was there 24
 ///     (zeros: there was no table) · name (length 4, UTF-8) · what makes it (length 4, UTF-8)
 package struct PendingRoot: Sendable, Equatable {
-  /// The number that the table has, or is going to have.
+  /// The number that the table has, or will have.
   package var table: UInt32
-  /// What it is going to be called.
+  /// The name that the table will have.
   package var name: String
-  /// The version before the one with which it was begun.
+  /// The version before the one in which it was begun.
   package var since: UInt64
-  /// How many objects it has by now.
+  /// The number of its objects so far.
   package var objects: UInt64 = 0
-  /// When it was begun, and what makes it.
+  /// When it was begun, and by which run.
   package var begun: VersionOrigin
-  /// A catalogue of the table as it is going to be, and of its companions.
+  /// A catalogue of the pending table and of its companions.
   package var root: BlockReference
-  /// The same of the table as it was when this was begun; nil: there was none. Its blocks stay as they are
-  /// until this is put in place or dropped.
+  /// The same of the visible table at the time when the pending one was begun; nil: there was none. Its
+  /// blocks stay unchanged until the pending table is published or dropped.
   package var base: BlockReference?
 
   package init(
@@ -45,7 +45,7 @@ package struct PendingRoot: Sendable, Equatable {
     writer.append(begun.what)
   }
 
-  /// - Parameter newest: the version that has it.
+  /// - Parameter newest: the version with this pending table.
   init(from reader: inout ByteReader, of newest: UInt64) throws(DecodingFailure) {
     let at = reader.offset
     table = try reader.read(UInt32.self, "number of a pending table")
@@ -82,9 +82,9 @@ package struct PendingRoot: Sendable, Equatable {
       secondsSince1970: seconds, what: try reader.readText("what makes a pending table"))
   }
 
-  /// The roots, as versions of their own: what a version with this one reaches besides.
+  /// Its catalogues as version records, through which all its blocks are reached.
   ///
-  /// - Parameter version: one that has it.
+  /// - Parameter version: a version with this pending table.
   package func records(in version: VersionRecord) -> (pending: VersionRecord, base: VersionRecord?)
   {
     func record(_ root: BlockReference) -> VersionRecord {
@@ -95,10 +95,10 @@ package struct PendingRoot: Sendable, Equatable {
 }
 
 extension VersionRoots {
-  /// The table of a pending root, with what goes with it.
+  /// The table of a pending root, with its companions.
   ///
-  /// - Parameter isBase: as it was when the pending one was begun.
-  /// - Returns: nil for what there was not.
+  /// - Parameter isBase: true for the visible table at the time when the pending one was begun.
+  /// - Returns: nil when there was no such table.
   /// - Throws: `BlockError`, `DecodingFailure` when the block is damaged, or of another table.
   package static func pending(
     _ pending: PendingRoot, in version: VersionRecord, _ blocks: BlockReader, isBase: Bool = false
@@ -123,8 +123,8 @@ extension VersionRoots {
 }
 
 extension History {
-  /// What a version with this history reaches besides its own tables: the versions that it keeps, and, under
-  /// its own number, what is pending.
+  /// The roots that a version with this history reaches beside its own tables: the kept versions and, under
+  /// its own number, the pending tables.
   package func records(in version: VersionRecord) -> [VersionRecord] {
     kept.map(\.record)
       + pending.flatMap { root in

@@ -26,18 +26,18 @@ public struct Schema: Sendable, Hashable {
   public var version: UInt64
   /// In any order, each name once.
   public var tables: [TableDefinition]
-  /// Tables and columns that no program has declared do no harm, true at first: an import may have
-  /// added them. A column that may not be null and has no default does, since objects could not be
-  /// added without it.
+  /// Whether the file may have tables and columns that no program has declared; true at first, since an
+  /// import may have added them. A column that may not be null and has no default is refused even so: objects
+  /// could not be added without it.
   ///
-  /// What an earlier version of the schema declared, and this one does not, is refused all the
-  /// same: the migration says what becomes of it.
+  /// Tables and columns that an earlier version of the schema declared, and this one does not, are refused in
+  /// any case: the migration must account for them.
   public var allowsOthers = true
 
   /// - Parameters:
   ///   - version: raised with every change to the tables.
   ///   - tables: all that the program expects.
-  ///   - allowsOthers: tables and columns that no program has declared do no harm.
+  ///   - allowsOthers: whether the file may have tables and columns that no program has declared.
   public init(version: UInt64, tables: [TableDefinition], allowsOthers: Bool = true) {
     self.version = version
     self.tables = tables
@@ -45,7 +45,7 @@ public struct Schema: Sendable, Hashable {
   }
 }
 
-/// What a table is to look like.
+/// A table as a program expects it.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct TableDefinition: Sendable, Hashable {
@@ -86,7 +86,7 @@ public struct TableDefinition: Sendable, Hashable {
     self.indexes = indexes
   }
 
-  /// The definition of a table that there is.
+  /// The definition of an existing table.
   package init(_ name: String, _ schema: TableSchema, indexes: [String]) {
     self.name = name
     self.indexes = indexes

@@ -1,4 +1,4 @@
-/// What tables lack to be as they were declared.
+/// The differences between a file's tables and their declarations.
 struct SchemaComparison {
   /// Every difference in words.
   private(set) var differences: [String] = []
@@ -9,10 +9,10 @@ struct SchemaComparison {
   private(set) var missingIndexes: [(table: String, column: String)] = []
   private(set) var surplusIndexes: [(table: String, column: String)] = []
 
-  /// Which of what is found and not declared does no harm.
+  /// Whether undeclared tables and columns are accepted.
   private let allowsOthers: Bool
 
-  /// - Throws: `EngineError.invalidSchema` when what is declared cannot be.
+  /// - Throws: `EngineError.invalidSchema` when a declaration is not possible.
   init(_ schema: Schema, file: [FoundTable]) throws(EngineError) {
     allowsOthers = schema.allowsOthers
     var names: Set<String> = []
@@ -35,7 +35,7 @@ struct SchemaComparison {
     }
   }
 
-  /// As the file would have it: the key is never null, and null is no default.
+  /// A declaration in the file's form: the key is never null, and null is no default.
   private static func normal(
     _ definition: TableDefinition
   ) throws(EngineError) -> TableDefinition {
@@ -61,7 +61,7 @@ struct SchemaComparison {
         add(wanted, "column '\(column.name)' (\(column.described)) is missing from the file")
         continue
       }
-      // How values are spelled is the file's business.
+      // The notation is not compared: the file alone decides how values are spelled.
       if column.withoutNotation == other.withoutNotation { continue }
       if column.type != other.type, column.isNullable == other.isNullable,
         column.default == nil, other.default == nil

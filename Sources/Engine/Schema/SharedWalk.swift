@@ -1,10 +1,9 @@
 import Base
 
-/// Goes through the blocks of several versions, those that they share once, and tells which of the versions
-/// reach each.
+/// Visits the blocks of several versions, shared ones once, and finds which of the versions reach each.
 ///
-/// Versions share whole subtrees. Nodes are taken level by level, the highest first: when a level's turn has
-/// come, all that refers to its nodes has been seen, so that it is known which versions reach them.
+/// Versions share whole subtrees. Nodes are taken level by level, the highest first: before a level is
+/// opened, all references to its nodes have been seen, and with them the versions that reach the nodes.
 ///
 /// Thread rule: confined, while the versions are held.
 struct SharedWalk {
@@ -76,7 +75,7 @@ struct SharedWalk {
     }
   }
 
-  /// Has a part be opened when its level's turn comes, or visits it, if there is nothing to open.
+  /// Adds a part, to be opened with its level; one without children is visited at once.
   private mutating func add(
     _ entry: NodeEntry, level: Int, isIndex: Bool, _ places: SpaceMap.Places,
     _ visit: (BlockReference, SpaceMap.Places) throws -> Void
@@ -110,7 +109,7 @@ struct SharedWalk {
     }
   }
 
-  /// Has an error say which version it is of.
+  /// Adds the version to an error.
   private func naming<Result>(
     _ places: SpaceMap.Places, _ body: () throws -> Result
   ) throws -> Result {

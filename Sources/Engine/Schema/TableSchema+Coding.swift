@@ -19,7 +19,8 @@ import Base
 /// Flags: 1 the column may be null, 2 it has a default, 4 it has a notation.
 extension TableSchema {
   static let kind: UInt8 = 0x53
-  /// In place of a key column's number: never one, as the next column's number is at most this.
+  /// Stored in place of a key column's number; never such a number, as the next column's number is at most
+  /// this.
   private static let severalColumns = UInt32.max
 
   private struct Flags: OptionSet {
@@ -113,7 +114,7 @@ extension TableSchema {
 
   /// The numbers of the key's columns.
   ///
-  /// - Parameter key: what stands in place of the only one.
+  /// - Parameter key: the stored number of the only key column, or `severalColumns`.
   private static func readKey(
     _ reader: inout ByteReader, _ key: UInt32
   ) throws(DecodingFailure) -> [UInt32] {

@@ -70,12 +70,12 @@ public struct TableSchema: Sendable, Equatable {
     self.nextColumnID = nextColumnID
   }
 
-  /// Where a column stands in the order; nil when there is none of that name.
+  /// The place of a column in the order; nil when there is none of that name.
   public func index(of name: String) -> Int? { indices[name] }
 
   // MARK: Changing
 
-  /// Has a column read otherwise. Stored values are untouched: they are kept as spelled; so is the default.
+  /// Changes how a column is read. Stored values and the default keep their spellings.
   package mutating func setReading(_ reading: Reading, at index: Int) {
     let spelling = columns[index].default.map { columns[index].stored($0).spelling }
     columns[index].type = reading.type
@@ -91,7 +91,7 @@ public struct TableSchema: Sendable, Equatable {
   /// The names of the primary key's columns, in the key's order.
   package var keyNames: [String] { keyColumns.map { columns[$0].name } }
 
-  /// Allows null in a column or forbids it; the key stays without.
+  /// Allows or forbids null in a column; a column of the key never allows it.
   package mutating func setNullable(_ isNullable: Bool = true, at index: Int) {
     if !isInKey(index) { columns[index].isNullable = isNullable }
   }
@@ -128,7 +128,7 @@ public struct TableSchema: Sendable, Equatable {
     for index in places { columns[index].isNullable = false }
   }
 
-  /// Gives the primary key up; its columns stay as they are.
+  /// Removes the primary key; its columns stay as they are.
   package mutating func removeKey() {
     keyColumns = []
     keyCode = .none
@@ -141,7 +141,7 @@ public struct TableSchema: Sendable, Equatable {
       throw EngineError.invalidSchema(table: table, reason: problem)
     }
     let (next, overflow) = nextColumnID.addingReportingOverflow(1)
-    // The last number is what a schema says that has none left.
+    // A schema without further numbers stores the last one.
     guard !overflow, next < .max else {
       throw EngineError.tooLarge(what: "a column's number", limit: "2^32")
     }
@@ -151,7 +151,7 @@ public struct TableSchema: Sendable, Equatable {
     nextColumnID = next
   }
 
-  /// Removes a column; what clusters have of it is not read any more, as its number is not used again.
+  /// Removes a column. The clusters' values of it are not read any more, as its number is not used again.
   ///
   /// - Throws: `EngineError.invalidSchema` when it is the last one, or the primary key.
   package mutating func remove(at index: Int, table: String) throws(EngineError) {

@@ -1,11 +1,11 @@
 import Base
 
-/// Everything a version's root block names: the way to all its blocks.
+/// The content of a version's root block, from which all its blocks are reached.
 package struct VersionRoots {
   package let record: VersionRecord
   package let catalogue: Catalogue
 
-  /// What a transaction is about to write.
+  /// A version that a transaction is about to write.
   init(_ record: VersionRecord, _ catalogue: Catalogue) {
     self.record = record
     self.catalogue = catalogue
@@ -17,7 +17,7 @@ package struct VersionRoots {
     catalogue = try Catalogue(decoding: try blocks.block(record.root, end: record.end))
   }
 
-  /// Calls `visit` with every block of the version: what it is, where, and its table.
+  /// Calls `visit` with every block of the version: its reference, its kind, and its table.
   ///
   /// - Complexity: O(tree nodes + bytes of overlays); clusters are not read.
   package func forEachBlock(
@@ -25,7 +25,7 @@ package struct VersionRoots {
     _ visit: (BlockReference, BlockKind, Catalogue.TableEntry?) throws -> Void
   ) throws {
     try visit(record.root, .catalogue, nil)
-    // Not what it keeps: those are versions of their own.
+    // Without the kept versions: they are walked as versions of their own.
     if let history = catalogue.history { try visit(history, .history, nil) }
     for table in catalogue.tables {
       try visit(table.schema, .schema, table)
@@ -42,7 +42,7 @@ package struct VersionRoots {
 }
 
 extension VersionRoots {
-  /// The versions that this one keeps, and how many are to be kept.
+  /// The kept versions, and their wanted number.
   ///
   /// - Throws: `BlockError` or `DecodingFailure` when the block is damaged.
   package func history(_ blocks: BlockReader) throws -> History {
@@ -53,10 +53,10 @@ extension VersionRoots {
   }
 }
 
-/// What a block is for.
+/// The purpose of a block.
 package enum BlockKind: String, Sendable {
   case catalogue
-  /// Which versions are kept.
+  /// The block that lists kept versions.
   case history
   case schema
   case node
@@ -69,7 +69,7 @@ package enum BlockKind: String, Sendable {
 extension SpaceMap {
   private static let countedTogether = 4096
 
-  /// Counts the blocks of the newest version, and of what is pending beside it.
+  /// Counts the blocks of the newest version, and of its pending tables.
   private func countNewest(_ newest: VersionRecord, _ blocks: BlockReader) throws {
     let roots = try VersionRoots(newest, blocks)
     let pending = try roots.history(blocks).pending
@@ -79,7 +79,7 @@ extension SpaceMap {
       try VersionRoots.pending(root, in: newest, blocks, isBase: true)?.forEachBlock(blocks) {
         reference, kind, _ in
         guard let bytes = reference.bytes(within: newest.end) else { return }
-        // The catalogue is a block like others: the table that it is of has not got it.
+        // A catalogue of pending tables is an ordinary block: the visible table does not share it.
         if kind == .catalogue { own.append(bytes) } else { frozen.append(bytes) }
       }
     }
@@ -107,11 +107,11 @@ extension SpaceMap {
     countLive(live)
   }
 
-  /// The map of a file, from what the newest and other versions reach.
+  /// The map of a file, from the blocks that the newest and other versions reach.
   ///
   /// - Parameters:
-  ///   - held: versions that are held or kept, the newest among them or not.
-  ///   - locked: versions that are held too, and whose roots need not be known.
+  ///   - held: versions that are held or kept, with or without the newest.
+  ///   - locked: further held versions; only their numbers are known.
   /// - Complexity: O(tree nodes of these versions), each once where several share it.
   /// - Throws: `BlockError` when a node or catalogue is damaged, or a held version is gone.
   package static func walking(
@@ -122,8 +122,8 @@ extension SpaceMap {
     let length = try blocks.storage.length()
     space.reserve(pages: Layout.pages(holding: length))
     try space.countNewest(newest, blocks)
-    // What is pending beside a version has its number, too; and in a backup a version that somebody holds may
-    // have the number of one that is kept, whose catalogue says less: all count.
+    // Several records may have one number: that of a version and its pending tables; and in a backup, a held
+    // version and a kept one, whose catalogues differ. All of them count.
     var older: [UInt64: [BlockReference: VersionRecord]] = [:]
     for version in held where version.version < newest.version {
       older[version.version, default: [:]][version.root] = version

@@ -1,7 +1,7 @@
 import Base
 import Dispatch
 
-/// Where a session may be used, and how work gets there.
+/// The place where a session may be used, and the way to run work there.
 struct Confinement: Sendable {
   private let context: ExecutionContext
   private let isQueue: Bool

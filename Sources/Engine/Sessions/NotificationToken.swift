@@ -35,16 +35,16 @@ protocol Observer: AnyObject {
   func endSilence(from: Snapshot, to: Snapshot)
 }
 
-/// Finds out what changed for an observer from version to version.
+/// Computes the changes for an observer from version to version.
 protocol Tracker: AnyObject, SendableMetatype {
   associatedtype Change
-  /// What changed since the last call; nil when there is nothing to report.
+  /// The change since the last call; nil when there is nothing to report.
   func advance(to snapshot: Snapshot, sharing cache: DifferenceCache?) throws -> Change?
   /// True when nothing follows the last result of `advance`.
   var hasEnded: Bool { get }
 }
 
-/// What a tracker reports to its observer, and where: in a session, or for a version.
+/// A tracker's report to its observer, with its place: a session, or a version.
 enum TrackerEvent<Change, Place> {
   case change(Change, Place)
   case failed(any Error)

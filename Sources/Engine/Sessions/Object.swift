@@ -8,8 +8,9 @@ public struct Object {
   /// Its session.
   public let session: Session
   let table: TableIdentity
-  /// Given when the object was inserted, and never given to another object. Exception: keys of a cancelled
-  /// transaction. This process does not give them again while it has the file open, but another process may.
+  /// The number that the object was given when it was inserted, and that no other object gets. Exception:
+  /// keys of a cancelled transaction. This process does not give them again while it has the file open, but
+  /// another process may.
   public let key: Int64
   private let mark: TransactionMark?
 
@@ -122,7 +123,7 @@ extension Object: Hashable {
       && left.key == right.key && left.wasCancelled == right.wasCancelled
   }
 
-  /// Hashes what `==` compares.
+  /// Hashes the parts that `==` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ObjectIdentifier(session))
     hasher.combine(table.number)
@@ -130,7 +131,7 @@ extension Object: Hashable {
   }
 }
 
-/// Which keys a cancelled transaction gave: other processes may give them to other objects.
+/// Records which keys a cancelled transaction gave: other processes may give them to other objects.
 ///
 /// Thread rule: the session's thread until the transaction has ended; then any thread.
 final class TransactionMark: @unchecked Sendable {

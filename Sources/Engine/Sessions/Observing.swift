@@ -153,7 +153,7 @@ final class ResultsTracking: Tracker {
   }
 }
 
-/// What a tracker of results or of an object has found.
+/// The report of a tracker of results or of an object.
 enum TrackedChange<State, Details> {
   case initial(State)
   case update(State, Details)
@@ -161,9 +161,9 @@ enum TrackedChange<State, Details> {
 }
 
 extension TrackerEvent {
-  /// The event as the observer receives it.
+  /// The event in the form for the observer.
   ///
-  /// - Parameter observed: makes what the observer receives from a state.
+  /// - Parameter observed: converts a state to that form.
   func told<State, Details, Observed>(
     _ observed: (State, Place) -> Observed
   ) -> ObservedChange<Observed, Details> where Change == TrackedChange<State, Details> {

@@ -9,7 +9,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
   typealias Event = TrackerEvent<Following.Change, Snapshot>
 
   private struct State {
-    /// Released at its end: what the call refers to, and the version that the tracker knows.
+    /// The references of the call, and the version that the tracker knows; released at the observer's end.
     var parts: Parts?
     var isStopped: Bool { parts == nil }
     var isRequested = false
@@ -102,7 +102,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
     case fail(any Error)
   }
 
-  /// What to do next; nil when the observer is up to date.
+  /// The next step; nil when the observer is up to date.
   private func next() -> Step? {
     lock.withLock {
       if state.isStopped { return nil }

@@ -16,8 +16,8 @@ public struct Results {
   /// Their session.
   public let session: Session
   let table: TableIdentity
-  /// What selects and orders the objects, with the columns' names at the time when the results were made;
-  /// renamed columns are followed.
+  /// The query that selects and orders the objects, with the columns' names at the time when the results were
+  /// made; renamed columns are followed.
   public let query: Query
   /// The columns that the query names; nil when it names none.
   private let schema: TableSchema?
@@ -67,7 +67,7 @@ public struct Results {
 
   // MARK: Narrowing
 
-  /// Those of the objects that match a predicate.
+  /// The objects among these that match a predicate.
   ///
   /// - Throws: `EngineError.invalidArgument` for results with a limit, an offset or `distinct`: filter first.
   public func filter(_ predicate: Predicate) throws -> Results {
@@ -79,7 +79,7 @@ public struct Results {
     return try checked(query)
   }
 
-  /// Those of the objects that match an expression, as `sheaf query` takes it: see `Predicate`.
+  /// The objects among these that match an expression, in the form of `sheaf query`: see `Predicate`.
   ///
   /// - Throws: `QueryError` naming the position of the mistake; as the other `filter`.
   public func filter(_ expression: String) throws -> Results {
@@ -284,7 +284,7 @@ public struct Results {
 )
 extension Results: Sendable {}
 
-/// What results found out about one state of their table.
+/// The results of the query for one state of the table.
 private final class ResultsCache {
   struct State: Equatable {
     let session: Int

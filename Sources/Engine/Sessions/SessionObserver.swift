@@ -6,7 +6,7 @@ import Base
 protocol SessionObserver: Observer {
   /// The version that it last received; nil before the first.
   var version: UInt64? { get }
-  /// Delivers what changed up to the version that the session looks at.
+  /// Delivers the changes up to the version that the session looks at.
   func deliver(_ session: Session, sharing cache: DifferenceCache)
   /// Reports a version that the session does not move on to by itself.
   func tellOfNewer(_ version: UInt64)
@@ -14,11 +14,12 @@ protocol SessionObserver: Observer {
   func fail(_ error: any Error)
 }
 
-/// A `SessionObserver` for what a tracker follows.
+/// A `SessionObserver` for the changes of a tracker.
 final class LocalObserver<Following: Tracker>: SessionObserver {
   typealias Event = TrackerEvent<Following.Change, Session>
 
-  /// Released at its end: what the calls refer to, often the session, and the version that the tracker knows.
+  /// Released at the observer's end: the references of the calls, often the session, and the version that the
+  /// tracker knows.
   private struct Parts {
     let tracker: Following
     let call: (Event) -> Void
@@ -103,7 +104,7 @@ extension Session {
     return NotificationToken(session: self, observer: observer)
   }
 
-  /// Delivers to all observers what changed up to the present version.
+  /// Delivers to all observers the changes up to the present version.
   func deliver() {
     if isDelivering { return }
     isDelivering = true

@@ -33,7 +33,7 @@ public final class SessionQueue: @unchecked Sendable {
   }
 
   deinit {
-    // What belongs to the queue is released on the queue.
+    // The session must be released on its queue.
     let remains = Remains(session: session)
     queue.async(flags: .barrier) {
       remains.session?.end()
@@ -98,7 +98,7 @@ public final class SessionQueue: @unchecked Sendable {
 
   /// Runs `body` on the queue later.
   ///
-  /// - Parameter body: gets the session, or why there is none.
+  /// - Parameter body: gets the session, or the error of making it.
   public func async(_ body: @escaping @Sendable (Result<Session, any Error>) -> Void) {
     queue.async(flags: .barrier) {
       do { try self.use { body(.success($0)) } } catch { body(.failure(error)) }

@@ -83,9 +83,9 @@ public final class SessionThread: Sendable {
   /// - Throws: `EngineError.closed` after `stop`.
   public func async(_ body: @escaping @Sendable (Session) -> Void) throws { try loop.add(body) }
 
-  /// Does the work that was given before, releases the session with its observers, and ends the thread. A
-  /// second call has no effect. On the thread itself, and when the thread waits for the caller, it returns at
-  /// once, and the thread ends a little later.
+  /// Finishes the work given before, releases the session with its observers, and ends the thread. A second
+  /// call has no effect. On the thread itself, and when the thread waits for the caller, it returns at once,
+  /// and the thread ends a little later.
   public func stop() {
     loop.stop()
     loop.waitForEnd()
@@ -135,7 +135,8 @@ private final class WorkLoop: @unchecked Sendable {
     }
   }
 
-  /// The work that is there, or else waits for some; nil when all is done and the thread is to end.
+  /// The work that has been given; waits for some if there is none. Nil when the thread is to end and all
+  /// work is done.
   private func next() -> [@Sendable (Session) -> Void]? {
     lock.withLock {
       while state.work.isEmpty, !state.isStopping { lock.wait() }

@@ -1,6 +1,6 @@
 import Base
 
-/// What a `ThreadSafeReference` can carry: `Object` and `Results`.
+/// The types that a `ThreadSafeReference` can carry: `Object` and `Results`.
 ///
 /// Thread rule: the session's.
 public protocol ThreadConfined {

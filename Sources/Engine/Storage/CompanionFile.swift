@@ -3,12 +3,12 @@ import Base
 /// The files that lie beside a database, under names that the user did not choose: its lock file and the copy
 /// that a compaction writes. A user may have files or links of these names.
 ///
-/// Only a regular file is opened for writing, emptied or removed under such a name. It is not reached through
-/// a symbolic link, and begins with Sheaf's mark or is empty.
+/// Sheaf opens for writing, empties or removes such a file only if it is a regular file, reached without a
+/// symbolic link, and empty or with Sheaf's mark at its beginning.
 ///
 /// Thread rule: any thread.
 package enum CompanionFile {
-  /// The first bytes of a companion file, there from its first write to its end.
+  /// The first bytes of a companion file. They are the first thing written to it, and stay until its end.
   package enum Mark: String, Sendable {
     case lock = "SheafLck"
     case temporary = "SheafTmp"
@@ -58,7 +58,8 @@ package enum CompanionFile {
     do {
       guard let status = try System.linkStatus(path: path) else { return true }
       guard status.isRegular else { return false }
-      // Nothing is lost with it, and its creator may not have let others read it yet.
+      // An empty file holds nothing that could be lost, and its creator may not have made it readable for
+      // others yet.
       if status.size == 0 {
         try System.remove(path)
         return true
@@ -77,7 +78,7 @@ package enum CompanionFile {
     return true
   }
 
-  /// Whether the path itself, not through a link, names the very file that a descriptor has open.
+  /// Whether the path names the file that a descriptor has open. A symbolic link to the file does not count.
   package static func isNamed(_ path: String, _ descriptor: Int32) throws(SystemError) -> Bool {
     let held = try System.status(descriptor, path: path)
     guard let named = try System.linkStatus(path: path) else { return false }
@@ -98,7 +99,7 @@ package enum CompanionFile {
 
   /// Whether a file begins with one of the marks, so that no output may go there.
   ///
-  /// - Throws: `SystemError` when that cannot be found out.
+  /// - Throws: `SystemError` when the file cannot be read.
   package static func isMarked(_ path: String) throws(SystemError) -> Bool {
     let start = try beginning(of: path, count: 8)
     return start == Mark.lock.bytes || start == Mark.temporary.bytes

@@ -1,7 +1,7 @@
 import Base
 
-/// Hands out copies in place of the mapping, for bytes that somebody may overwrite or cut off meanwhile: a
-/// look at the mapping could then change while it is used, or end the process.
+/// Returns copies instead of the mapping, for bytes that somebody may overwrite or cut off meanwhile. In the
+/// mapping these would change while they are used, or their loss would end the process.
 ///
 /// A copy is made once, and kept until `forget` or until the storage is released.
 ///
@@ -13,7 +13,7 @@ package final class CopyingStorage: Storage, @unchecked Sendable {
   private var copies: [Int: UnsafeMutableRawBufferPointer] = [:]
   /// The copies' offsets in the file, by their addresses.
   private var offsets: [UnsafeRawPointer: Int] = [:]
-  /// Copies that a longer one has replaced; somebody may still read them.
+  /// Copies that a longer one has replaced; a reader may still use them.
   private var replaced: [UnsafeMutableRawBufferPointer] = []
   private var failure: SystemError?
 

@@ -9,7 +9,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
   // else never changes.
   package let path: String
   package let isWritable: Bool
-  /// Identifies the file, so that a replaced one is noticed.
+  /// Identifies the file, so that a replacement is noticed.
   package let identity: FileIdentity
   package let descriptor: Int32
   /// False for a file that its path does not name: a scratch file, or one that is not in place yet.
@@ -33,7 +33,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     isWritable = if case .readOnly = mode { false } else { true }
     descriptor =
       switch mode {
-      // Whatever has the file's name just now, a link is not followed and a pipe not waited for.
+      // The file may have any name or kind by now: a link is not followed, and a pipe is not waited for.
       case .readOnly: try System.openRegular(path, writable: false)
       case .readWrite: try System.openRegular(path, writable: true)
       default: try System.open(path, mode, permissions: permissions)
@@ -49,7 +49,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     }
   }
 
-  /// A file that is being written to replace another.
+  /// The storage of a file that is being written to replace another.
   ///
   /// - Throws: `SystemError`.
   package init(_ file: ReplacementFile) throws(SystemError) {
@@ -130,7 +130,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     throw EngineError.displaced(path: path, reason: try displacement(isReplaced: isReplaced))
   }
 
-  /// What has happened to the file, and where its rows are.
+  /// The fate of the file, and where its rows are now.
   private func displacement(isReplaced: Bool) throws(SystemError) -> String {
     let other = isReplaced ? ", and another file has its name now" : ""
     if try System.status(descriptor, path: path).links == 0 {

@@ -1,7 +1,7 @@
 import Base
 
-/// Asks the system to read bytes before they are used in place: where a disk cannot read them, that gives an
-/// error, while reading the mapping would end the process.
+/// Has the system read bytes before they are used in place. Where a disk cannot read them, this gives an
+/// error, while reading them through the mapping would end the process.
 ///
 /// Each page is read once, into a buffer that is reused at once; afterwards the system has it cached.
 ///
@@ -27,7 +27,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
 
   package var path: String { inner.path }
 
-  /// How often bytes could not be read, or the length could not be asked for.
+  /// How many reads of bytes, of the length, or of the mapping have failed.
   package var failureCount: Int { lock.withLock { failures } }
 
   package var viewFailure: SystemError { lock.withLock { failure } ?? inner.viewFailure }

@@ -1,22 +1,21 @@
 import Base
 
-/// A version of a database as one to write in, while the file stays as it is: what is written goes to a
-/// scratch file without a name, at the same places, and the rest is read from the file.
+/// A copy of a version, to write in while the file stays as it is. Writes go to a scratch file without a
+/// name, at the same offsets; the remaining bytes are read from the file.
 ///
-/// The version is held by whoever makes this, as are those that it keeps, so that nobody writes over their
-/// blocks.
+/// The caller holds the version and the versions that it keeps, so that nobody overwrites their blocks.
 ///
 /// Thread rule: as `Storage`.
 package final class RehearsalStorage: Storage, @unchecked Sendable {
   // @unchecked: `written` is guarded by `lock`, the other properties never change.
   package let path: String
-  /// What is rehearsed for; nil: there is no file yet.
+  /// The storage of the file itself; nil: there is no file yet.
   private let base: (any Storage)?
-  /// How much of it belongs to the version.
+  /// The end of the bytes in `base` that belong to the version.
   private let baseEnd: Int
   private let scratch: FileStorage
   private let lock = Lock()
-  /// What keeps the blocks of the versions that are read.
+  /// Objects that hold the versions being read.
   private let holding: [AnyObject]
   /// The pages that the scratch file has, by 64.
   private var written: [UInt64] = []
@@ -24,12 +23,12 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
   private static let pageBytes = 4096
 
   /// - Parameters:
-  ///   - base: where the version's blocks are; nil: there is none.
+  ///   - base: the storage with the version's blocks; nil: there is none.
   ///   - end: no block of the version, or of one that it keeps, lies at or beyond it.
-  ///   - slots: the first pages, which name the version: those of the file go on to newer ones meanwhile.
-  ///   - path: of the file that is rehearsed for.
-  ///   - folder: where the scratch file is.
-  ///   - holding: what has to live as long as this.
+  ///   - slots: the first pages, which name the version; the slots in the file move on to newer versions.
+  ///   - path: of the file itself.
+  ///   - folder: the folder of the scratch file.
+  ///   - holding: objects that must live as long as this one.
   /// - Throws: `SystemError` about the scratch file.
   package init(
     _ base: (any Storage)?, end: Int, slots: UnsafeRawBufferPointer, path: String, folder: String,
@@ -53,7 +52,7 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     return range.lowerBound / Self.pageBytes..<(range.upperBound - 1) / Self.pageBytes + 1
   }
 
-  /// Call with the lock held, or before anybody else knows this.
+  /// Call with the lock held, or before another thread knows this object.
   private func note(_ range: Range<Int>) {
     for page in pages(range) {
       if page / 64 >= written.count {
@@ -99,7 +98,7 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     defer { lock.unlock() }
     if length < baseEnd, length % Self.pageBytes != 0 { try bring(length..<length + 1) }
     try scratch.resize(to: length)
-    // What is cut off and grows again is zeros, not the file's.
+    // Bytes that are cut off and come back later are zeros, not the file's bytes.
     if length < baseEnd { note(length..<baseEnd) }
   }
 
@@ -107,7 +106,7 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     let range = offset..<offset + bytes.count
     lock.lock()
     defer { lock.unlock() }
-    // Pages at its ends may be written in part.
+    // The first and the last page may be written in part.
     for edge in [range.lowerBound, range.upperBound] where edge % Self.pageBytes != 0 {
       try bring(edge..<edge + 1)
     }
@@ -130,9 +129,9 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     return try source(range)
   }
 
-  /// Where a range can be read as a whole. Call with the lock held.
+  /// The storage that has the whole range. Call with the lock held.
   private func source(_ range: Range<Int>) throws(SystemError) -> any Storage {
-    // What lies behind the version's end is in the scratch file, written or not.
+    // Bytes beyond the version's end are in the scratch file, written or not.
     if !isUniform(range) || range.upperBound > baseEnd { try bring(range) }
     guard let base, let first = pages(range).first, !has(first), range.upperBound <= baseEnd else {
       return scratch

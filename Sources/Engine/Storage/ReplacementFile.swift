@@ -1,10 +1,10 @@
 import Base
 
-/// A file that is written beside its destination, under a temporary name, and put there when it is complete:
+/// A file that is written beside its destination, under a temporary name, and renamed when it is complete:
 /// until then the old file stays whole, whatever happens to the process, the disk or the machine.
 ///
-/// Killed processes leave such files; the next one that writes into the folder removes them. It knows them by
-/// their names, and by their locks, which nobody holds any longer.
+/// Killed processes leave such files; the next process that writes into the folder removes them. It
+/// recognizes them by their names, and because nobody holds their locks any longer.
 ///
 /// Thread rule: one thread at a time.
 package final class ReplacementFile {
@@ -46,7 +46,7 @@ package final class ReplacementFile {
         descriptor = try System.open(
           temporary, .createNew, permissions: model == nil ? 0o644 : 0o600)
       } catch {
-        // The user knows the file by its own name.
+        // The error names the path that the user knows.
         throw SystemError(operation: error.operation, path: path, code: error.code)
       }
       do throws(SystemError) {

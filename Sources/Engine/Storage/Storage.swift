@@ -35,7 +35,7 @@ package protocol Storage: AnyObject, Sendable {
   /// Why `view` returned nil: no room for a mapping, or the system's error.
   var viewFailure: SystemError { get }
 
-  /// Tells that bytes of a view will not be read again soon: they need not count as this process's memory.
+  /// A hint: bytes of a view will not be read again soon, and need not count as this process's memory.
   func forget(_ bytes: UnsafeRawBufferPointer)
 
   /// Makes the file's name in its folder durable: the process that created or renamed the file may have been
@@ -46,7 +46,7 @@ package protocol Storage: AnyObject, Sendable {
   func checkName() throws
 }
 
-/// For a storage in memory, without a name in a folder.
+/// Defaults for a storage in memory, which has no name in a folder.
 extension Storage {
   package var viewFailure: SystemError { .noMemory("map", path) }
   package func forget(_ bytes: UnsafeRawBufferPointer) {}

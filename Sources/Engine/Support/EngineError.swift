@@ -4,7 +4,7 @@ import Base
 // only (`MemberImportVisibility`) could not read an error's members.
 @_exported import struct Base.SystemError
 
-/// What the engine refuses or cannot do. `description` says what, where, and what to do.
+/// A request that the engine refuses or cannot carry out. `description` says what, where, and what to do.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum EngineError: Error, Sendable, Equatable {
@@ -16,13 +16,13 @@ public enum EngineError: Error, Sendable, Equatable {
   case newerFormat(path: String, format: UInt32)
   /// Bytes of the file do not match their checksum or contradict each other.
   case damaged(path: String, where: String, reason: String)
-  /// The path names nothing.
+  /// There is no file at the path.
   case missing(path: String)
   /// Something that is not Sheaf's has the name of the database's lock file or temporary file. It was left as
   /// it is.
   case obstructed(path: String, reason: String)
-  /// A backup is not of this database, or it or the database is newer than what is to take its place. It was
-  /// left as it is.
+  /// A backup is not of this database, or it or the database is newer than its replacement would be. Nothing
+  /// was changed.
   case otherDatabase(path: String, reason: String)
   /// Another process or handle uses the file in a way that excludes this.
   case busy(path: String, reason: String)
@@ -73,10 +73,9 @@ public enum EngineError: Error, Sendable, Equatable {
   /// The database has no version of that number, tag or time, or keeps it no more; `newest` is the newest
   /// version, `kept` are the others.
   case noSuchVersion(name: String, newest: UInt64, kept: [UInt64])
-  /// Going back to a kept version would undo more than was asked for: `changes` says what has been changed
-  /// since.
+  /// Going back to a kept version would undo more than was asked for: `changes` lists the later changes.
   case otherChanges(path: String, since: UInt64, changes: [String])
-  /// There is no kept version whose tables differ from what they are.
+  /// The tables are the same in all kept versions.
   case unchanged(path: String)
   /// A table of that name exists already.
   case tableExists(name: String)
@@ -99,7 +98,7 @@ public enum EngineError: Error, Sendable, Equatable {
   case newerSchema(path: String, fileVersion: UInt64, declaredVersion: UInt64)
   /// No column can hold a property of a Swift type, or the column does not give its value.
   case invalidProperty(type: String, property: String, reason: String)
-  /// Too much for one object, cluster or file.
+  /// An object, a cluster or a file would exceed a limit.
   case tooLarge(what: String, limit: String)
   /// An argument is not allowed, for the reason in the text.
   case invalidArgument(String)

@@ -1,20 +1,21 @@
 import Base
 
-/// How long to wait for what other processes or handles hold, and whom to tell.
+/// How long to wait for locks of other processes or handles, and whom to tell.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Waiting: Sendable {
   /// The longest wait in seconds; infinity: as long as it takes. Locks that everybody holds only for a
   /// moment, such as while opening a file, are waited for at least a tenth of a second.
   public var seconds: Double
-  /// Called once, after a second, with what is waited for: words that continue "waiting for".
+  /// Called once, after a second, with the cause of the wait, in words that continue "waiting for".
   public var notice: (@Sendable (String) -> Void)?
   /// Asked during the wait: true ends it, with `EngineError.cancelled`.
   public var shouldStop: (@Sendable () -> Bool)?
 
   /// - Parameters:
   ///   - seconds: the longest wait; infinity: as long as it takes.
-  ///   - notice: called once, after a second, with what is waited for.
+  ///   - notice: called once, after a second, with the cause of the wait, in words that continue "waiting
+  ///     for".
   ///   - shouldStop: asked during the wait: true ends it.
   public init(
     seconds: Double = 60, notice: (@Sendable (String) -> Void)? = nil,

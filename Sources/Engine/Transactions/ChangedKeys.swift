@@ -1,9 +1,10 @@
 import Base
 
-/// The objects that differ from one version of a table to another, in the order of their keys.
+/// The objects that differ between two versions of a table, in the order of their keys.
 ///
-/// In a table with a primary key, an object that was deleted and came back under another number is the one
-/// that has its primary key: emptying a table and filling it again is told as what it has changed.
+/// In a table with a primary key, an object that was deleted and added again under another number is
+/// identified by its primary key. So emptying a table and filling it again reports only the objects with
+/// other values.
 ///
 /// Thread rule: confined.
 package struct ChangedKeys {
@@ -17,7 +18,8 @@ package struct ChangedKeys {
   }
 
   private var keys: [ObjectStep.Kind: [Int64]]
-  /// Objects that came back with other values: their numbers in the later version, ascending, and before.
+  /// Objects that were added again with other values: their numbers in the later version, ascending, and in
+  /// the earlier one.
   private var moved: [(key: Int64, before: Int64)] = []
   private var given: [ObjectStep.Kind: Int] = [:]
   private var movedGiven = 0
@@ -42,7 +44,7 @@ package struct ChangedKeys {
     return counts
   }
 
-  /// Leaves out what matches a filter in neither version.
+  /// Removes objects that match a filter in neither version.
   private mutating func keepMatches(_ filter: Predicate, _ old: Table, _ new: Table) throws {
     let before = try RowMatcher(filter, old, besides: new)
     let after = try RowMatcher(filter, new, besides: old)
@@ -57,7 +59,7 @@ package struct ChangedKeys {
     moved = moved.indices.filter { now[$0] || then.contains(moved[$0].before) }.map { moved[$0] }
   }
 
-  /// The objects with the lowest keys that are left; none when all have been given.
+  /// The remaining objects with the lowest keys; none when all have been returned.
   package mutating func next(_ most: Int) -> [Entry] {
     var result: [Entry] = []
     while result.count < most, let least = next() { result.append(least) }
@@ -82,8 +84,7 @@ package struct ChangedKeys {
   }
 }
 
-/// Finds the objects of a table with a primary key that were deleted and are there again under another
-/// number.
+/// Finds the objects of a table with a primary key that were deleted and added again under another number.
 private struct ReturnedObjects {
   private let old: Table
   private let new: Table
@@ -91,10 +92,10 @@ private struct ReturnedObjects {
   /// Where each column is in the two versions.
   private let columns: [(old: Int?, new: Int?)]
 
-  /// So many objects are compared at a time.
+  /// How many objects are compared at a time.
   private static let windowObjects = 4096
 
-  /// Nil where no primary key tells which object is which.
+  /// Nil without a primary key that identifies the objects.
   init?(_ old: Table, _ new: Table) throws {
     let (before, after) = (old.schema, new.schema)
     guard !before.keyColumns.isEmpty,
@@ -111,7 +112,7 @@ private struct ReturnedObjects {
     self.columns = columns
   }
 
-  /// Takes objects that came back out of both lists.
+  /// Takes objects that were added again out of both lists.
   ///
   /// - Parameters:
   ///   - deleted: ascending.

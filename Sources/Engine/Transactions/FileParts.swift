@@ -1,14 +1,14 @@
-/// What a handle has open of the file, which a compaction replaces together.
+/// The parts of a handle that depend on the open file; a compaction replaces them together.
 final class FileParts: Sendable {
   let storage: any Storage
   let blocks: BlockReader
   let pipeline: CommitPipeline
-  /// Of a file on a disk.
+  /// Nil for a storage that is not a file on a disk.
   let locks: FileLocks?
 
   /// - Parameters:
-  ///   - becameVisible: told each version that readers of this process may take.
-  ///   - lostVersions: told when versions that they have seen have come to nothing.
+  ///   - becameVisible: called with each version that readers of this process may take.
+  ///   - lostVersions: called when versions that they have seen are void.
   init(
     storage: any Storage, locks: FileLocks?, coordination: Coordination, recovered: Recovery,
     becameVisible: @escaping @Sendable (UInt64) -> Void,

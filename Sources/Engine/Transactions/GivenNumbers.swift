@@ -1,10 +1,10 @@
 import Base
 
-/// The numbers that cancelled transactions have given, which nobody shall get again: the file does
-/// not know of them, but a program may have kept an object's key.
+/// The numbers that cancelled transactions have given to objects and tables. They are not given again: the
+/// file does not know of them, but a program may have kept an object's key.
 ///
-/// One for all handles that a process has open on a database, for as long as one of them is. What
-/// other processes have given and cancelled nobody can know.
+/// All handles of a process on one database share one, for as long as one of them is open. Numbers given and
+/// cancelled by other processes are not known.
 ///
 /// Thread rule: any thread.
 final class GivenNumbers: @unchecked Sendable {
@@ -28,7 +28,7 @@ final class GivenNumbers: @unchecked Sendable {
   /// By the tables' numbers.
   private(set) var nextKeys: [UInt32: Int64] = [:]
 
-  /// Those of all who have a database open.
+  /// The object shared by all handles on a database.
   static func shared(_ place: Scope) -> GivenNumbers {
     all.withLock {
       if let numbers = known[place]?.numbers { return numbers }
@@ -47,13 +47,13 @@ final class GivenNumbers: @unchecked Sendable {
   /// The number that the next table gets, where the file says `number`.
   func nextTable(from number: UInt32) -> UInt32 { lock.withLock { max(number, nextTable) } }
 
-  /// Takes down what a cancelled transaction has given.
+  /// Records the numbers that a cancelled transaction has given.
   ///
   /// - Parameters:
   ///   - nextTable: the number that its next table would have got.
   ///   - nextKeys: of tables of the file, by number: the key after the last one that it gave.
-  ///   - tables: the numbers of all tables of the file; asked for now and then. What is known of others is
-  ///     forgotten: their numbers do not come back.
+  ///   - tables: the numbers of all tables of the file; asked for now and then. Records of other tables are
+  ///     dropped: their numbers do not come back.
   func add(nextTable: UInt32, nextKeys: [(table: UInt32, key: Int64)], tables: () -> Set<UInt32>) {
     lock.withLock {
       self.nextTable = max(self.nextTable, nextTable)
@@ -65,6 +65,6 @@ final class GivenNumbers: @unchecked Sendable {
     }
   }
 
-  /// How many tables are known before those that are gone are looked for.
+  /// How many tables are recorded before those that no longer exist are searched for.
   private var leastPruned = 64
 }

@@ -1,5 +1,5 @@
-/// What a database keeps of the tables that were written last, from transaction to transaction: of two, since
-/// a table and its companion are often written together. More would cost memory that nobody counts.
+/// State of the tables that were written last, kept from transaction to transaction: of two tables, since a
+/// table and its companion are often written together. More would use memory that no limit counts.
 ///
 /// Thread rule: confined to the writer.
 struct KeptByTable<Kept> {
@@ -7,15 +7,15 @@ struct KeptByTable<Kept> {
   /// By the tables' numbers, the newest last.
   private var kept: [(table: UInt32, value: Kept)] = []
 
-  /// Hands over what is kept of a table.
+  /// Removes and returns the state of a table.
   mutating func take(_ table: UInt32) -> Kept? {
     kept.firstIndex { $0.table == table }.map { kept.remove(at: $0).value }
   }
 
-  /// What is kept of a table, which stays kept.
+  /// The state of a table, which stays kept.
   subscript(table: UInt32) -> Kept? { kept.first { $0.table == table }?.value }
 
-  /// Keeps something of a table, in the place of what is oldest.
+  /// Keeps the state of a table, in place of the oldest one.
   mutating func keep(_ value: Kept, of table: UInt32) {
     kept.removeAll { $0.table == table }
     if kept.count == Self.most { kept.removeFirst() }

@@ -1,40 +1,39 @@
-/// Looks primary keys up in one version of a table, beside the writer and many at a time.
+/// Looks up primary keys in one version of a table, beside the writer and many at a time.
 ///
-/// What it says holds for that version. Keys that follow each other in the table, as those of an
-/// input do that is imported again, are found by reading on: one of them is looked up in the index,
-/// and the next ones are compared with the keys of the objects behind it. The others are looked up
-/// in the large runs of the index only: who goes on from an answer looks them up in what is small
-/// or has come since.
+/// The results hold for that version. Keys that follow each other in the table, as those of an input that is
+/// imported again, are found by reading on: one of them is looked up in the index, and the next ones are
+/// compared with the keys of the objects behind it. The others are looked up only in the large runs of the
+/// index; the writer then looks them up in the small runs and in newer ones.
 ///
 /// Thread rule: confined; one for each thread. Its memory is used again.
 package final class KeyScout {
   private var decoded = DecodedKeys([])
   private var decodedIDs: [UInt32] = []
-  /// Pieces of an input to go without following, since the last ones were in another order than the table.
+  /// How many pieces of an input are not followed, since the last ones were in another order than the table.
   private var piecesToSkip = 0
   private var skipped = 0
-  /// Bytes of the file that were looked at since its pages were last let go of.
+  /// Bytes of the file that were read since its pages were last released.
   private var touched = 0
 
-  /// So many keys that are not where they are looked for end the following.
+  /// Following ends after this many keys that are elsewhere.
   private static let mostStrays = 16
-  /// So often the index is asked for the place to go on at, in a piece.
+  /// How often the index is asked for the next place in one piece.
   private static let mostPlaces = 8
-  /// So many objects, or keys, that the other side does not have are stepped over.
+  /// How many objects, or keys, without a counterpart are skipped.
   private static let reach = 8
   private static let mostPiecesToSkip = 16
   private static let mostTouched = 4 << 20
-  /// A place that is touched brings its surroundings along, 64 KiB on Linux.
+  /// Touching a place maps its surroundings too, 64 KiB on Linux.
   private static let surroundings = 64 << 10
 
   package init() {}
 
   /// - Parameters:
-  ///   - base: what the spans' offsets count from.
-  ///   - keys: their bytes (`KeyTuple`); a null one is found nowhere.
-  ///   - found: as many places; gets the key of the object that has each, or -1 when it is not
-  ///     known to have one.
-  ///   - codes: as many places; gets the codes of those keys that were not found, for whoever looks on.
+  ///   - base: the address that the spans' offsets are relative to.
+  ///   - keys: their bytes (`KeyTuple`); a null one is not found.
+  ///   - found: as many places; gets the key of the object that has each, or -1 when none is known to have
+  ///     it.
+  ///   - codes: as many places; gets the codes of the keys that were not found, for the writer's lookup.
   /// - Returns: how many keys were looked up in the large runs.
   /// - Complexity: O(n) where the keys follow each other, else O(n log objects).
   /// - Throws: `EngineError.damaged`.
@@ -57,9 +56,9 @@ package final class KeyScout {
     return looked
   }
 
-  /// Lets go of the file's mapped pages now and then: see `KeyIndex.limitMapping`.
+  /// Releases the file's mapped pages now and then: see `KeyIndex.limitMapping`.
   ///
-  /// - Parameter bytes: how many of the file's were looked at.
+  /// - Parameter bytes: how many of the file's bytes were read.
   package func limitMapping(_ view: KeyView, bytes: Int) {
     touched += bytes
     guard touched >= Self.mostTouched else { return }
@@ -99,7 +98,7 @@ package final class KeyScout {
     while row < piece.keys.count, places < Self.mostPlaces {
       places += 1
       guard let object = try place(of: row, piece) else {
-        // The next ones are likely to be new as well.
+        // The next keys are likely to be new as well.
         row += 1 << places
         continue
       }
@@ -136,7 +135,7 @@ package final class KeyScout {
 
   /// Compares keys with those of the objects behind one, leaf by leaf.
   ///
-  /// - Returns: the first key that was not looked at.
+  /// - Returns: the first key that was not compared.
   private func follow(_ piece: Piece, from first: Int, _ object: Int64) throws -> Int {
     var row = first
     var last = object
@@ -157,10 +156,10 @@ package final class KeyScout {
     return row
   }
 
-  /// Compares keys with those that were decoded, side by side.
+  /// Compares keys with decoded ones, side by side.
   ///
-  /// - Parameter object: gives the object of a decoded row.
-  /// - Returns: the first key that was not looked at, and whether too many were elsewhere.
+  /// - Parameter object: returns the object of a decoded row.
+  /// - Returns: the first key that was not compared, and whether too many were elsewhere.
   private func align(
     _ piece: Piece, _ start: Int, _ object: (Int) -> Int64
   ) -> (row: Int, isLost: Bool) {
@@ -203,7 +202,7 @@ package final class KeyScout {
       wanted.append(IndexEntry(code: code, object: Int64(row)))
     }
     if wanted.isEmpty || piece.view.runs.isEmpty { return wanted.count }
-    // Most keys of new objects pass no filter: then nothing has to be in order.
+    // Most keys of new objects pass no filter: then no order is needed.
     if piece.view.runs.contains(where: { piece.view.filters[$0.root.entry.reference] == nil }) {
       IndexEntry.sort(&wanted)
     }

@@ -1,7 +1,7 @@
 import Base
 
-/// Knows who is inside a write transaction on which file: a second one of the same thread, or of the
-/// same serial queue, would wait for itself for ever, so it is refused.
+/// Records which threads and queues are inside a write transaction, and on which file. A second transaction
+/// of the same thread or serial queue would wait for itself for ever, so it is refused.
 package enum NestingGuard {
   struct Entry: Equatable, Sendable {
     fileprivate let file: FileIdentity
@@ -14,7 +14,7 @@ package enum NestingGuard {
   static func enter(_ file: FileIdentity, path: String) throws -> Entry {
     let thread = ExecutionContext.thread
     let queue = ExecutionContext.queue
-    // A queue's next block may run on another thread, and its thread do other work meanwhile.
+    // The next block of a queue may run on another thread, and this thread may do other work meanwhile.
     let entry = Entry(file: file, owner: queue ?? thread)
     try lock.withLock {
       for other in entries where other.file == file {
@@ -40,8 +40,8 @@ package enum NestingGuard {
     }
   }
 
-  /// Runs `body` for somebody who waits for it, and who is inside transactions on these files: one of
-  /// its own would wait for ever for the one that waits for it.
+  /// Runs `body` for a thread that waits for it inside transactions on these files. A transaction on one of
+  /// them would wait for ever for the waiting thread, so it is refused here too.
   package static func working<Result>(
     forOneInside files: [FileIdentity], _ body: () throws -> Result
   ) rethrows -> Result {

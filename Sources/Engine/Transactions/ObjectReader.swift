@@ -1,21 +1,21 @@
-/// Reads single objects in a transaction, its own changes included. Made for ascending keys: a leaf is opened
-/// once for all that follow each other in it.
+/// Reads single objects in a transaction, with its own changes. Made for ascending keys: a leaf is opened
+/// once for all consecutive ones in it.
 ///
 /// After a change to the table it finds its object again by the key.
 ///
 /// Thread rule: used by the transaction's thread only.
 package struct ObjectReader {
   private let editor: TableEditor
-  /// The columns that values are asked by place of.
+  /// The columns that `value` counts.
   package private(set) var shape: RowShape
-  /// The key of the object; nil when there is none, or it was not gone to any.
+  /// The key of the object; nil before the first `go`, and when there was none.
   package private(set) var key: Int64?
   private var leaf: OpenedLeaf?
   /// Its row in the leaf.
   private var place = 0
   /// How many objects come before the leaf.
   private var leafPosition = 0
-  /// Kept while objects without a place in it are asked for.
+  /// Kept while the next objects are in other leaves.
   private var reader: LeafReader?
   /// The table's changes when the leaf was found.
   private var changeCount: Int
@@ -62,7 +62,7 @@ package struct ObjectReader {
     forgetWhatChanged()
     self.key = nil
     return try editor.use {
-      // Of ascending keys most lie in the leaf of the one before.
+      // Most ascending keys lie in the same leaf as the one before.
       if let leaf, let row = leaf.row(ofKey: key) {
         (self.key, place) = (key, row)
         return true
@@ -155,7 +155,7 @@ package struct ObjectReader {
 
   /// Calls `body` with the bytes of a value; nil when it is null.
   ///
-  /// - Throws: as `go(to:)`, and what `body` throws.
+  /// - Throws: as `go(to:)`, and the errors of `body`.
   package mutating func withSpelling<Result>(
     _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {

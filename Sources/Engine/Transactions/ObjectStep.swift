@@ -1,14 +1,14 @@
 import Base
 
-/// What became of an object from one version of its table to another.
+/// The change of an object between two versions of its table.
 ///
 /// Thread rule: `Sendable`.
 public struct ObjectStep: Sendable {
   /// How an object differs.
   public enum Kind: String, Sendable, CaseIterable {
-    /// The later version alone has it.
+    /// Only the later version has it.
     case inserted
-    /// The earlier version alone has it.
+    /// Only the earlier version has it.
     case deleted
     /// Both have it, with other values.
     case changed
@@ -31,16 +31,17 @@ public struct ObjectStep: Sendable {
 extension Table {
   /// Calls `body` with every object that differs from an earlier version of the table, in the order of keys.
   ///
-  /// Values are compared by their spellings. In a table with a primary key an object is the one that had its
-  /// key: one that was deleted and added again with other values has changed, with the same ones it has not.
+  /// Values are compared by their spellings. In a table with a primary key, objects are identified by it: an
+  /// object that was deleted and added again has changed if its values differ, and otherwise is not reported.
   ///
   /// - Parameters:
-  ///   - old: an earlier version of the same table, or a later one: then what was inserted is deleted.
+  ///   - old: an earlier version of the same table, or a later one: then insertions are reported as
+  ///     deletions.
   ///   - filter: only objects that match it in one of the versions; nil: all.
   ///   - body: gets each object, on the caller's thread.
-  /// - Complexity: O(changed nodes + rows of changed leaves) to find them, and O(log n) for each: what the
-  ///   versions share is left out. Memory is that of the keys that were found.
-  /// - Throws: `EngineError.invalidArgument` for two tables, `.damaged`; `QueryError`; what `body` throws.
+  /// - Complexity: O(changed nodes + rows of changed leaves) to find them, and O(log n) for each: shared
+  ///   parts are skipped. Memory is that of the keys that were found.
+  /// - Throws: `EngineError.invalidArgument` for two tables, `.damaged`; `QueryError`; the errors of `body`.
   public func forEachChange(
     since old: Table, where filter: Predicate? = nil, _ body: (ObjectStep) throws -> Void
   ) throws {
@@ -63,8 +64,7 @@ extension Table {
 
   /// How many objects differ from an earlier version of the table.
   ///
-  /// - Complexity: as `forEachChange`, without reading the objects but those that were deleted and added
-  ///   again.
+  /// - Complexity: as `forEachChange`; of the objects only those are read that were deleted and added again.
   /// - Throws: as `forEachChange`.
   public func changeCounts(
     since old: Table, where filter: Predicate? = nil
@@ -74,7 +74,8 @@ extension Table {
 }
 
 extension Snapshot {
-  /// Which tables differ from an earlier version, or a later one; `Table.forEachChange` tells how.
+  /// The tables that differ from an earlier version, or a later one; `Table.forEachChange` reports their
+  /// changes.
   ///
   /// - Complexity: O(tables), where both are of one file.
   /// - Throws: `EngineError.damaged`.

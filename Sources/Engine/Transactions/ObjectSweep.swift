@@ -1,7 +1,6 @@
-/// Some columns of one object, as they are spelled.
+/// The spellings of one object in some columns.
 ///
-/// Unsafe for speed: it points into rooms of its maker, and is valid for the length of the call
-/// that it was given to.
+/// Unsafe for speed: it points into its maker's memory, and is valid during the call that receives it.
 package struct ObjectFields {
   fileprivate let columns: UnsafePointer<(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)>
   fileprivate let row: Int
@@ -30,8 +29,8 @@ extension ObjectFields {
 
 /// Reads some columns of many objects, of a version or in a transaction, in the order of their keys.
 ///
-/// Where many objects of a leaf are wanted, its columns are decoded in pieces, which costs a small
-/// part of reading value by value; where few are, each is read by itself.
+/// If many objects of a leaf are wanted, its columns are decoded in pieces, which costs a small part of
+/// reading value by value; if few are, each is read singly.
 ///
 /// Thread rule: confined; in a transaction, to its thread.
 package final class ObjectSweep {
@@ -44,16 +43,16 @@ package final class ObjectSweep {
   private let columns: [Int]
   private let columnIDs: [UInt32]
   private let decoded: [DecodedColumn]
-  /// Of a transaction.
+  /// The reader of a transaction.
   private var single: ObjectReader?
-  /// Of a version: the leaf that a single object was read from last.
+  /// In a version: the leaf that a single object was read from last.
   private var singleLeaf: Leaf?
   private var singleArena: [UInt8] = []
   private var singleSpans: [TextSpan] = []
 
-  /// Fewer objects are looked for one by one.
+  /// Fewer objects are looked up one by one.
   private static let fewObjects = 8
-  /// A piece is decoded when one in so many of its rows is wanted.
+  /// A piece is decoded when at least one in this many of its rows is wanted.
   private static let sparseness = 16
   private static let pieceRows = 2048
 
@@ -82,13 +81,14 @@ package final class ObjectSweep {
     }
   }
 
-  /// Calls `body` with the objects' places in the list and what they hold, until it returns false.
+  /// Calls `body` with the objects' places in the list and their fields, until it returns false.
   ///
   /// - Parameters:
   ///   - objects: keys, not descending.
   ///   - first: the place to begin with.
-  ///   - body: gets nil for an object that is not there. Must not change the table, unless it returns false.
-  /// - Throws: `EngineError.damaged`, and what `body` throws.
+  ///   - body: gets nil for an object that does not exist. Must not change the table, unless it returns
+  ///     false.
+  /// - Throws: `EngineError.damaged`, and the errors of `body`.
   package func run(
     _ objects: [Int64], from first: Int = 0, _ body: (Int, ObjectFields?) throws -> Bool
   ) throws {
@@ -127,7 +127,7 @@ package final class ObjectSweep {
     _ body: (Int, ObjectFields?) throws -> Bool
   ) throws -> Bool {
     let first = next
-    // Without those that are deleted, whose places in the list follow the others' all the same.
+    // Nil for objects that do not exist: they have a place in the list, too.
     var rows: [Int?] = []
     try use {
       let keys = try leaf.keys()
@@ -169,7 +169,7 @@ package final class ObjectSweep {
     return true
   }
 
-  /// Where the decoded rows of each column are.
+  /// Finds the decoded rows of each column.
   private func decode(
     _ leaf: Leaf, _ rows: Range<Int>
   ) throws -> [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)] {
@@ -225,7 +225,7 @@ package final class ObjectSweep {
       case .version(let table): try copy(object, from: table)
       }
     guard isThere else { return try body(place, nil) }
-    // So that there is an address where nothing is to be read.
+    // An address is needed even if nothing is read.
     singleArena.append(0)
     return try singleArena.withUnsafeBytes { arena in
       try singleSpans.withUnsafeBufferPointer { spans in

@@ -1,10 +1,10 @@
-/// A table that is being made beside the visible one, and its companions, in a transaction.
+/// A pending table and its companions, in a transaction.
 ///
 /// Thread rule: the transaction's thread.
 final class PendingTables {
-  /// As the transaction has found it.
+  /// Its state at the beginning of the transaction.
   let root: PendingRoot
-  /// Of these tables alone.
+  /// A catalogue of these tables alone.
   var catalogue: Catalogue
   /// By the tables' names.
   var editors: [String: TableEditor] = [:]

@@ -1,5 +1,5 @@
 extension TableSchema {
-  /// How the default of each column is spelled; nil for those without one.
+  /// The spelling of each column's default; nil for columns without one.
   package var defaults: [[UInt8]?] {
     columns.map { column in
       column.default.map { column.stored($0).spelling }
@@ -7,12 +7,12 @@ extension TableSchema {
   }
 }
 
-/// Rows that say nothing about some of the table's columns, as those of an import may: their objects get
-/// the columns' defaults there. A null that a row does have stays null.
+/// Rows without some of the table's columns, as an import may have them: their objects get the columns'
+/// defaults there. A null that a row does have stays null.
 extension TableEditor {
-  /// The cluster with a column of the default for each column of the table that it does not have.
+  /// The cluster, with each missing column of the table added and filled with its default.
   ///
-  /// - Complexity: O(columns) when there are none, else O(bytes).
+  /// - Complexity: O(columns) when none is missing, else O(bytes).
   func withDefaults(_ cluster: EncodedCluster) throws -> EncodedCluster {
     var missing: [(id: UInt32, spelling: [UInt8])] = []
     for (column, id) in zip(schema.columns, schema.columnIDs) {
@@ -33,12 +33,12 @@ extension TableEditor {
     }
   }
 
-  /// Adds objects given as spellings, row by row, of which some columns are not known.
+  /// Adds objects given as spellings, row by row, without some columns.
   ///
   /// - Parameters:
   ///   - absent: the columns that get their default in all rows; their spans are null.
-  ///   - keysAreNew: as for the other.
-  /// - Throws: as the other.
+  ///   - keysAreNew: as for the other `append`.
+  /// - Throws: as the other `append`.
   package func append(
     arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int,
     absent: [Int], keysAreNew: Bool = false

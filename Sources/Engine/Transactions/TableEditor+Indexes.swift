@@ -1,6 +1,6 @@
 /// The secondary indexes of a table inside a write transaction.
 extension TableEditor {
-  /// The places of the columns that have one, ascending.
+  /// The places of the columns with a secondary index, ascending.
   package var indexedColumns: [Int] { valueIndexes.compactMap(place) }
 
   private func place(_ index: ValueIndex) -> Int? { schema.columnIDs.firstIndex(of: index.column) }
@@ -47,7 +47,7 @@ extension TableEditor {
       do {
         try enterAll(added, column)
       } catch {
-        // What was written of it is not referred to.
+        // Frees the blocks written for it: nothing refers to them.
         try added.removeAll()
         throw error
       }
@@ -69,7 +69,7 @@ extension TableEditor {
     }
   }
 
-  /// Makes a column's index anew after its type has changed, which changes the codes of its values.
+  /// Rebuilds a column's index after its type has changed, which changes the codes of its values.
   func remakeIndex(ofColumn column: Int) throws {
     guard let index = valueIndex(ofColumn: column) else { return }
     let reading = schema.columns[column].reading
@@ -78,7 +78,7 @@ extension TableEditor {
     try enterAll(index, column)
   }
 
-  /// Adds an entry for every object there is.
+  /// Adds an entry for every existing object.
   private func enterAll(_ index: ValueIndex, _ column: Int) throws {
     try tree.closeAll()
     let decoded = DecodedColumn()
@@ -147,8 +147,8 @@ extension TableEditor {
     let code: Int64?
   }
 
-  /// The entries that an object needs when some of its values change: none where its code stays, so that
-  /// an index does not grow without need.
+  /// The entries that an object needs when some of its values change: none if its code stays, so that an
+  /// index does not grow without need.
   func newEntries(
     of key: Int64, _ changes: [(column: Int, value: Value)]
   ) throws -> [NewEntry] {
@@ -192,7 +192,7 @@ extension TableEditor {
 
   // MARK: Writing
 
-  /// To be called when every object that was entered is in place.
+  /// Writes entries when there are many. Call when every entered object is in place.
   func limitValueIndexes() throws {
     for index in valueIndexes {
       guard let column = place(index) else { continue }
@@ -204,7 +204,7 @@ extension TableEditor {
   func sealValueIndexes() throws -> [Catalogue.Index] {
     try valueIndexes.compactMap { index in
       guard let column = place(index) else { return nil }
-      // A value did not fit the column, and nobody has widened it.
+      // A value did not fit the column, whose type was not widened.
       if !index.isComplete { try remakeIndex(ofColumn: column) }
       let runs = try index.seal(objects: tree.count) { try removeOutdated(&$0, index, column) }
       return Catalogue.Index(column: index.column, index.code, runs: runs)

@@ -1,6 +1,6 @@
-/// Adding single objects, and making values what columns keep of them.
+/// Adding single objects, and converting values to the form that columns keep.
 extension TableEditor {
-  /// What adding an object needs of the table's columns, and memory for its row.
+  /// The facts about the table's columns for adding an object, and memory for its row.
   struct Insertion {
     struct Rule {
       let type: ColumnType
@@ -58,7 +58,7 @@ extension TableEditor {
     }
   }
 
-  /// Makes a value the one that the column keeps of it.
+  /// Converts a value to the one that the column keeps.
   func fit(_ value: inout Value, column index: Int) throws {
     let column = schema.columns[index]
     if case .null = value {
@@ -69,7 +69,7 @@ extension TableEditor {
       return
     }
     guard let fitting = value.converted(to: column.type) else {
-      // What is meant may be clear, and what is wrong with it may not.
+      // Ints are allowed among doubles: the message says why this one is not.
       let isLarge = value.columnType == .int && column.type == .double
       throw EngineError.invalidValue(
         table: name, column: column.name, value: value.described,

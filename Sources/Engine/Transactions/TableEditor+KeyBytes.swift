@@ -1,4 +1,4 @@
-/// The primary keys of rows that a table inside a write transaction is given.
+/// The primary keys of rows that are added to a table inside a write transaction.
 extension TableEditor {
   /// The key of a row of spellings.
   ///
@@ -15,7 +15,7 @@ extension TableEditor {
       })
   }
 
-  /// The key that an object gets by some changes; nil when none of them is in the key.
+  /// The key that some changes give an object; nil when none of them is in the key.
   ///
   /// - Throws: `EngineError.noSuchObject`, `.damaged`.
   func changedKey(of object: Int64, _ changes: [(column: Int, value: Value)]) throws -> [UInt8]? {

@@ -8,15 +8,15 @@ extension TableEditor {
 
   // MARK: Finding
 
-  /// Looks primary keys up, the transaction's own changes included. Made for many at a time.
+  /// Looks up primary keys, with the transaction's own changes. Made for many at a time.
   ///
   /// - Parameters:
-  ///   - base: what the spans' offsets count from.
-  ///   - keys: their bytes (`KeyTuple`); a null one is found nowhere.
-  ///   - codes: of the keys, from a `KeyScout`; nil: they are made here.
+  ///   - base: the address that the spans' offsets are relative to.
+  ///   - keys: their bytes (`KeyTuple`); a null one is not found.
+  ///   - codes: of the keys, from a `KeyScout`; nil: they are computed here.
   ///   - passedOver: the roots of large runs of the index in which a `KeyScout` has not found them.
-  ///   - found: as many places; gets the key of the object that has each, or -1. Keys of objects are
-  ///     never negative.
+  ///   - found: as many places; gets the key of the object that has each, or -1. Keys of objects are never
+  ///     negative.
   /// - Complexity: O(n log objects) for n keys; each block on the way is opened once.
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
   package func find(
@@ -59,8 +59,8 @@ extension TableEditor {
     }
   }
 
-  /// Notes that so many keys were looked up in some runs of the index beside the transaction, so
-  /// that those are made fit for more of it.
+  /// Notes how many keys were looked up in some runs of the index beside the transaction: runs that are
+  /// searched often get a filter.
   package func noteLookedUp(_ count: Int, in runs: [BlockReference]) throws {
     if count > 0 { try use { try index.note(lookedUp: count, in: runs) } }
   }
@@ -71,7 +71,7 @@ extension TableEditor {
   ) throws -> Int64 {
     var found: Int64 = -1
     var count = 0
-    // Not before there is something to read: most keys of new objects are found nowhere.
+    // Made only when there is something to read: most keys of new objects are not found.
     var objects: ObjectReader?
     try index.find(code) { object in
       guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
@@ -127,7 +127,7 @@ extension TableEditor {
 
   /// The key of the object that has a primary key; nil when none has, as with null.
   package func find(_ value: Value) throws -> Int64? {
-    // Also asked for null, so that a table without a primary key and a transaction's end are told.
+    // Also looked up for null, so that a table without a primary key and an ended transaction are errors.
     let type = schema.keyColumns.first.map { schema.columns[$0].type } ?? .text
     try checkParts(1)
     for spelling in value.keySpellings(in: type) {
@@ -158,7 +158,7 @@ extension TableEditor {
     let span = TextSpan(offset: 0, length: UInt32(clamping: spelling.count))
     return try spelling.withUnsafeBytes { bytes in
       try withUnsafePointer(to: span) { span in
-        // Of an empty spelling nothing is read: any address does.
+        // Without bytes nothing is read: any address will do.
         try body(
           bytes.baseAddress ?? UnsafeRawPointer(span), UnsafeBufferPointer(start: span, count: 1))
       }
@@ -179,7 +179,7 @@ extension TableEditor {
       value: KeyTuple.described(spelling, columns: schema.keyColumns.count))
   }
 
-  /// Adds the primary key that an object is about to get.
+  /// Adds the primary key of an object that is about to be added.
   ///
   /// - Throws: `EngineError.duplicateKey`.
   func addKey(_ spelling: UnsafeRawBufferPointer, of object: Int64) throws {
@@ -188,9 +188,10 @@ extension TableEditor {
     index.add(IndexEntry(code: code, object: object))
   }
 
-  /// Adds the primary key that an object is about to get in place of its present one.
+  /// Adds the primary key that will replace an object's present one.
   ///
-  /// - Throws: `EngineError.noSuchObject`: the index must not name what was never there; `.duplicateKey`.
+  /// - Throws: `EngineError.noSuchObject`: the index must not name an object that never existed;
+  ///   `.duplicateKey`.
   func changeKey(of object: Int64, to spelling: [UInt8]) throws {
     if try find(spelling) == object { return }
     var objects = ObjectReader(self)
@@ -219,7 +220,7 @@ extension TableEditor {
     }
   }
 
-  /// - Throws: `EngineError.duplicateKey` for a key that is there, or stands twice.
+  /// - Throws: `EngineError.duplicateKey` for a key that exists already, or occurs twice.
   private func checkNew(_ base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>) throws {
     try withUnsafeTemporaryAllocation(of: Int64.self, capacity: max(keys.count, 1)) { found in
       found.initialize(repeating: -1)
@@ -236,7 +237,7 @@ extension TableEditor {
     var start = 0
     for end in entries.indices {
       if entries[start].code != entries[end].code { start = end }
-      // Keys of one code are few unless they are the same.
+      // Few keys share a code unless they are equal.
       for other in start..<end {
         let key = keys[Int(entries[end].object)].bytes(from: base)
         if Bytes.areEqual(key, keys[Int(entries[other].object)].bytes(from: base)) {
@@ -258,7 +259,7 @@ extension TableEditor {
     }
   }
 
-  /// To be called when every object whose key was added is in place.
+  /// Writes entries when there are many. Call when every object whose key was added is in place.
   func limitIndex() throws {
     if !schema.keyColumns.isEmpty { try index.limitMemory(removeOutdated) }
     try limitValueIndexes()

@@ -12,7 +12,7 @@ extension TableEditor: LeafSource {
       case .open(let open, _): leaf = try use { try copy(open, at: position) }
       }
       position += UInt64(leaf.rowCount)
-      // Whatever the body does, queries of its own included, the leaf stays.
+      // The leaf stays, whatever `body` does, its own queries included.
       let goesOn = try withExtendedLifetime(leaf) { try translatingErrors(path) { try body(leaf) } }
       if !goesOn { return }
       try checkUnchanged(since: changes)
@@ -22,7 +22,7 @@ extension TableEditor: LeafSource {
   package var changeCount: Int { tree.changeCount &+ schemaChangeCount }
 
   package func checkUnchanged(since changes: Int) throws {
-    // The transaction may have ended: then others may write where the table was.
+    // The transaction may have ended: then others may write over the table's pages.
     try use {}
     guard changeCount == changes else {
       throw EngineError.invalidArgument(
@@ -36,7 +36,7 @@ extension TableEditor: LeafSource {
       switch try tree.place(ofKey: key) {
       case nil: nil
       case .stored(let entry, _): try store.leaf(entry)
-      // Its place among the others says nothing when it has no row left.
+      // Without rows it has no place among the others.
       case .open(let open, let position): open.count == 0 ? nil : try copy(open, at: position)
       }
     }
@@ -78,9 +78,9 @@ extension TableEditor: LeafSource {
   }
 }
 
-/// Leaves of a transaction that are in memory only, written as they would be in the file.
+/// Leaves of a transaction that are in memory only, encoded as they would be in the file.
 struct LeafCopies {
-  /// The state of the table that they are of.
+  /// The state of the table at which they were encoded.
   let changes: Int
   /// By the number of objects before them.
   var leaves: [UInt64: Leaf] = [:]

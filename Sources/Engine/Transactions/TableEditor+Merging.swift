@@ -1,8 +1,8 @@
-/// What a compaction in use does to a table: nothing that anybody sees.
+/// The changes of a compaction in use: none of them is visible to readers.
 extension TableEditor {
-  /// Puts a cluster in the place of the leaves that it was made of.
+  /// Replaces the leaves of a group by the cluster that they were merged into.
   ///
-  /// - Returns: false when these are no longer there: then nothing was done.
+  /// - Returns: false, without any change, when these leaves are no longer there.
   func put(_ merged: MergedGroup) throws -> Bool {
     try use {
       let entries = merged.group.entries
@@ -12,7 +12,7 @@ extension TableEditor {
     }
   }
 
-  /// Merges the runs of each index into one, where that saves an eighth, and removes what is outdated.
+  /// Merges the runs of each index into one, if that saves an eighth, and removes outdated entries.
   ///
   /// - Parameter isFixed: true for runs that older versions keep.
   /// - Complexity: O(entries): an index is written as a whole, as by a commit that merges large runs.

@@ -1,8 +1,7 @@
 /// Changing a table's columns, name and existence inside a write transaction.
 ///
-/// Clusters keep columns by numbers that are never used again, as spellings. So most changes write the
-/// schema alone: a column that was removed is not looked for any more, and stays in the clusters until
-/// they are written anew.
+/// Clusters keep columns by numbers that are never used again, as spellings. So most changes write only the
+/// schema: a removed column is not read any more, and stays in the clusters until they are rewritten.
 extension TableEditor {
   private func take(_ next: TableSchema) {
     schema = next
@@ -11,7 +10,7 @@ extension TableEditor {
     for visit in visits { visit.changedAll() }
   }
 
-  /// Adds a column at the end. With a default, every object there is gets it.
+  /// Adds a column at the end. Existing objects get its default.
   ///
   /// - Complexity: O(1) without a default, else O(bytes of the table).
   /// - Throws: `EngineError.invalidSchema`; nothing has changed then.
@@ -93,11 +92,11 @@ extension TableEditor {
 
   // MARK: Types
 
-  /// Has columns read otherwise; stored spellings stay as they are.
+  /// Changes how columns are read; stored spellings stay as they are.
   ///
-  /// The caller has made sure that every stored spelling is read.
+  /// The caller has checked that every stored spelling can be read.
   ///
-  /// - Complexity: O(columns), however many change; indexes of changed columns are made anew.
+  /// - Complexity: O(columns), however many change; indexes of changed columns are rebuilt.
   package func widen(_ changes: [(column: Int, reading: Reading)]) throws {
     try use {
       var next = schema
@@ -107,7 +106,7 @@ extension TableEditor {
     }
   }
 
-  /// Gives a column a wider type, of which every stored spelling is one without loss.
+  /// Gives a column a wider type that reads every stored spelling without loss.
   ///
   /// - Complexity: O(1), and O(clusters) from int to double, O(n) from data to text.
   /// - Throws: `EngineError.invalidSchema`; nothing has changed then.
@@ -150,7 +149,7 @@ extension TableEditor {
     }
   }
 
-  /// Integers that are too large for a double would be read as others.
+  /// Refuses integers that a double does not hold exactly.
   private func checkDoubles(_ index: Int) throws {
     let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
     func check(_ value: Int64, _ place: String) throws {
@@ -177,7 +176,7 @@ extension TableEditor {
 
   // MARK: The table itself
 
-  /// Gives the primary key up; the column stays as it is.
+  /// Removes the primary key; the column stays as it is.
   package func removeKey() throws {
     try use {
       if schema.keyColumns.isEmpty { return }
@@ -188,10 +187,10 @@ extension TableEditor {
     }
   }
 
-  /// The caller has made sure that no other table has the name.
+  /// The caller has checked that no other table has the name.
   package func rename(to newName: String) throws { try use { table.name = newName } }
 
-  /// Frees all blocks; every further use throws. The caller takes the table out of the catalogue.
+  /// Frees all blocks; every further use throws. The caller removes the table from the catalogue.
   package func deleteTable() throws {
     try use {
       try tree.removeAll()

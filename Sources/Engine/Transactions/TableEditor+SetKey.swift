@@ -1,10 +1,9 @@
 extension TableEditor {
-  /// Makes columns the primary key of the table, in place of the one that it may have.
+  /// Makes columns the primary key of the table, in place of an existing one.
   ///
   /// - Parameter columns: their places, in the key's order; at least one, each once.
-  ///
-  /// - Throws: `EngineError.invalidKey` naming an object whose value is null, or two that have the
-  ///   same; the table's key and values are then as they were.
+  /// - Throws: `EngineError.invalidKey` naming an object whose value is null, or two that have the same; the
+  ///   table's key and values are then as they were.
   /// - Complexity: O(n log n); memory is bounded.
   package func setKey(columns: [Int]) throws {
     try use {
@@ -24,7 +23,7 @@ extension TableEditor {
       } catch {
         let unfinished = index
         (schema, index) = (oldSchema, oldIndex)
-        // What was written of the new index is not referred to.
+        // Frees the blocks written for the new index: nothing refers to them.
         try unfinished.removeAll()
         throw error
       }
@@ -33,7 +32,7 @@ extension TableEditor {
     }
   }
 
-  /// Adds an entry for every object there is.
+  /// Adds an entry for every existing object.
   private func addAllKeys() throws {
     let decoded = DecodedKeys(schema)
     try forEachStoredLeaf { leaf in

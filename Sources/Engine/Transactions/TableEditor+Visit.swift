@@ -1,8 +1,8 @@
 import Base
 
-/// Goes through the objects of a table that is changed meanwhile.
+/// Visiting the objects of a table that is changed meanwhile.
 extension TableEditor {
-  /// What was changed since some rows were read ahead.
+  /// The changes since some rows were read ahead.
   final class Visit {
     private var keys: Set<Int64> = []
     private var isAll = false
@@ -21,8 +21,9 @@ extension TableEditor {
   /// Rows that are read at a time.
   private static let ahead = 256
 
-  /// Calls `body` with every object there is at the beginning, in the order of keys, as it is when its turn
-  /// comes. `body` may change, add and delete objects; what it deletes does not come, nor what it adds.
+  /// Calls `body` with every object that exists at the beginning, in the order of keys, in its state when its
+  /// turn comes. `body` may change, add and delete objects; it does not get objects that it has deleted or
+  /// added.
   ///
   /// - Complexity: O(n); O(log n) more for each object that `body` changes before its turn.
   package func forEachRow(_ body: (Row) throws -> Void) throws {
@@ -46,7 +47,7 @@ extension TableEditor {
     }
   }
 
-  /// Some of the objects with the least keys in a range; none when there are none.
+  /// Some of the objects with the lowest keys in a range; none when there are none.
   private func readAhead(from first: Int64, below end: Int64) throws -> [Row] {
     var (position, leaf) = try tree.place(ofKeysFrom: first)
     switch leaf {
@@ -63,7 +64,7 @@ extension TableEditor {
       let key = reader.key, key < end, let row = try reader.row()
     {
       let least = rows.last.map { $0.key + 1 } ?? first
-      // What comes again would come for ever.
+      // An object that came again would do so for ever.
       guard key >= least else {
         throw EngineError.damaged(
           path: path, where: "table '\(name)'",

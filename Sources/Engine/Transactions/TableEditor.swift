@@ -17,7 +17,7 @@ package final class TableEditor {
   }
   private(set) var schemaChangeCount = 0
   private var knownShape: RowShape?
-  /// What adding an object needs; made when the first one is added.
+  /// The facts for adding an object; made when the first one is added.
   @exclusivity(unchecked) var knownInsertion: Insertion?
   @exclusivity(unchecked) var knownEncoder: RowEncoder?
   let tree: TreeEditor
@@ -26,8 +26,8 @@ package final class TableEditor {
   @exclusivity(unchecked) private var appended = 0
   /// Whether the next key is known to be above all keys.
   @exclusivity(unchecked) var nextKeyIsChecked = false
-  /// What follows the last key that somebody was told; nil: nobody was. Rows that are added in bulk
-  /// get keys, too, but whoever adds them does not learn them.
+  /// The key after the last one that a caller has received; nil: none has. Rows that are added in bulk get
+  /// keys too, but their caller does not receive them.
   @exclusivity(unchecked) var nextGivenKey: Int64?
   var schemaIsChanged: Bool
   /// The primary key's index; empty when the table has none.
@@ -39,9 +39,9 @@ package final class TableEditor {
   /// Makes a secondary index of the transaction; new, or as the catalogue has it.
   let makeIndex: (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   private var notesAreChanged = false
-  /// What `forEachLeaf` has made.
+  /// The leaves that `forEachLeaf` has encoded.
   var leafCopies = LeafCopies(changes: 0)
-  /// The only thread or queue that may use it; nil: nobody checks.
+  /// The only thread or queue that may use it; nil: not checked.
   @exclusivity(unchecked) var owner: ExecutionContext?
   /// Shared by all tables of the transaction: whether it may go on.
   let health: TransactionHealth
@@ -49,7 +49,7 @@ package final class TableEditor {
   @exclusivity(unchecked) package var isEnded = false
   /// Set when the table was deleted; every further use throws.
   @exclusivity(unchecked) var isDeleted = false
-  /// The `forEachRow` that are going on.
+  /// The running calls of `forEachRow`.
   var visits: [Visit] = []
 
   package init(
@@ -79,10 +79,10 @@ package final class TableEditor {
       || valueIndexes.contains(where: \.isChanged)
   }
 
-  /// What every operation goes through: it is refused where there is nothing to be used any more, and its
-  /// failure ends the transaction.
+  /// Every operation goes through this: it is refused when the table or the transaction has ended, and its
+  /// failure makes the transaction fail.
   func use<Result>(_ body: () throws -> Result) throws -> Result {
-    // Asked first: a transaction that is going on elsewhere may be ending just now.
+    // Checked first: on another thread the transaction may be ending at this moment.
     if let owner, !owner.isHere {
       throw EngineError.wrongThread(what: "a table of a write transaction")
     }
@@ -98,8 +98,8 @@ package final class TableEditor {
     }
   }
 
-  /// Runs a query, which reads leaves by itself: what it cannot read ends the transaction. What its
-  /// caller's own closure throws does not.
+  /// Runs a query, which reads leaves itself: an error of reading makes the transaction fail, an error of the
+  /// caller's own closure does not.
   func query<Result>(_ body: () throws -> Result) throws -> Result {
     try use {}
     do {
@@ -143,8 +143,8 @@ package final class TableEditor {
     if appended & 63 == 0 { try tree.limitMemory() }
   }
 
-  /// A damaged file may say a next key that lies among those of its objects: a new object would
-  /// take the place of another.
+  /// Checks the next key: in a damaged file it may lie among the keys of existing objects, and a new object
+  /// would replace one.
   ///
   /// - Throws: `EngineError.damaged`.
   func checkNextKey() throws {
@@ -165,10 +165,10 @@ package final class TableEditor {
 
   /// Adds objects given as spellings, row by row, into small clusters that later ones fill up.
   ///
-  /// The caller has made sure that every spelling fits its column.
+  /// The caller has checked that every spelling fits its column.
   ///
-  /// - Parameter keysAreNew: true when `find` has just found none of their primary keys, and no two
-  ///   rows have the same.
+  /// - Parameter keysAreNew: true when `find` has just found none of their primary keys, and no two rows have
+  ///   the same.
   /// - Throws: `EngineError.duplicateKey`; nothing is added then.
   package func append(
     arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int,
@@ -213,9 +213,9 @@ package final class TableEditor {
   /// Adds an encoded cluster's objects, whose primary keys `find` has just not found.
   ///
   /// - Parameters:
-  ///   - base: what the spans' offsets count from.
+  ///   - base: the address that the spans' offsets are relative to.
   ///   - newKeys: the primary key of each row; no two are the same.
-  ///   - codes: of the keys, from a `KeyScout`; nil: they are made here.
+  ///   - codes: of the keys, from a `KeyScout`; nil: they are computed here.
   package func append(
     _ cluster: EncodedCluster, base: UnsafeRawPointer, newKeys: UnsafeBufferPointer<TextSpan>,
     codes: [Int64]? = nil
@@ -263,10 +263,10 @@ package final class TableEditor {
 
   /// Replaces all values of an object by spellings.
   ///
-  /// The caller has made sure that every spelling fits its column.
+  /// The caller has checked that every spelling fits its column.
   ///
   /// - Parameters:
-  ///   - base: what the spans' offsets count from.
+  ///   - base: the address that the spans' offsets are relative to.
   ///   - row: a span for each column, in the columns' order.
   ///   - keepsPrimaryKey: the caller knows that the primary key, if there is one, is the present one.
   /// - Complexity: O(log n); the leaf's other rows are not decoded.
@@ -323,7 +323,7 @@ package final class TableEditor {
 
   /// Writes everything that has changed and returns the table's entry for the catalogue.
   package func seal() throws -> Catalogue.TableEntry {
-    // First: it may have to look at objects.
+    // First: sealing the index may read objects.
     table.index = try index.seal(objects: tree.count, removeOutdated)
     table.valueIndexes = try sealValueIndexes()
     table.root = try tree.seal()

@@ -1,12 +1,12 @@
-/// Whether a transaction may go on; shared by all that belongs to it.
+/// Whether a transaction may go on; shared by all its parts.
 ///
-/// What is refused before anything has changed (a value, a name, a key) leaves a transaction as it was. After
-/// any other error nobody knows how far an operation came: the transaction has failed, every later use of it
-/// throws, and only rolling back is left.
+/// A refusal before any change (of a value, a name, a key) leaves a transaction as it was. After any other
+/// error it is unknown how far an operation came: the transaction has failed, every later use of it throws,
+/// and only rolling back is possible.
 ///
 /// Thread rule: used by the transaction's thread only.
 package final class TransactionHealth {
-  /// What has failed first; nil while all is well.
+  /// The first failure; nil when there was none.
   // Unchecked: every operation looks at it, and nothing that is called while it changes accesses it again.
   @exclusivity(unchecked) private(set) package var failure: String?
 
@@ -17,9 +17,9 @@ package final class TransactionHealth {
     if let failure { throw .transactionFailed(cause: failure) }
   }
 
-  /// Takes down that an operation has thrown an error.
+  /// Records an error that an operation has thrown.
   ///
-  /// - Parameter afterChange: something had changed by then, so that it is no refusal, whatever it is.
+  /// - Parameter afterChange: whether something had changed by then: then no error counts as a refusal.
   package func note(_ error: any Error, afterChange: Bool) {
     if failure == nil, afterChange || !Self.isRefusal(error) { failure = "\(error)" }
   }

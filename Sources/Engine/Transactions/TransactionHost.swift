@@ -1,6 +1,6 @@
-/// What a transaction needs of the handle that it was begun on: `Database`, which it keeps alive.
+/// The parts of a handle that its transactions use; a transaction keeps its handle, a `Database`, alive.
 ///
-/// Thread rule: `Sendable`; what has to do with `memory` is for whoever has the writers' turn.
+/// Thread rule: `Sendable`; `memory` is for the holder of the writers' turn.
 protocol TransactionHost: AnyObject, Sendable {
   var path: String { get }
   var settings: TransactionSettings { get }
@@ -14,7 +14,7 @@ protocol TransactionHost: AnyObject, Sendable {
 
   // MARK: Beginning and ending
 
-  /// Has closing wait for a transaction.
+  /// Makes closing wait for a transaction.
   ///
   /// - Throws: `EngineError.closed`.
   func addTransaction() throws
@@ -26,20 +26,21 @@ protocol TransactionHost: AnyObject, Sendable {
   func leave(_ turn: WriterQueue.Turn)
   /// Whether a writer of another handle has asked for its turn.
   var othersWait: Bool { get }
-  /// Has commits that are not durable made so when a writer of another handle asks for its turn.
+  /// From now on, commits that are not durable are made durable when a writer of another handle asks for its
+  /// turn.
   ///
-  /// - Returns: false when that cannot be had.
+  /// - Returns: false when no thread could be started for it.
   func isAskedToMakeWay() -> Bool
-  /// Counts what a transaction has written.
+  /// Counts the bytes that a transaction has written.
   func noteWritten(bytes: Int)
-  /// There is a version that closing has to tidy up after.
+  /// Notes that there is a commit, so that closing trims the file.
   func noteCommit()
 
   // MARK: Versions
 
   /// The newest version, held.
   func snapshot() throws -> Snapshot
-  /// A version that is complete, held, though readers may not take it yet.
+  /// Holds a complete version, though readers may not take it yet.
   func hold(_ record: VersionRecord, _ parts: FileParts) throws -> Snapshot
   /// Every version whose pages may not be written.
   func versionsToKeep(_ parts: FileParts) throws -> KeptVersions
@@ -49,16 +50,16 @@ protocol TransactionHost: AnyObject, Sendable {
   func checkActiveVersions() throws
 }
 
-/// What a handle was opened with, as far as transactions ask.
+/// The options of a handle that transactions use.
 struct TransactionSettings: Sendable {
   var isReadOnly: Bool
-  /// Of commits that are not told otherwise.
+  /// The durability of commits without one of their own.
   var durability: Durability
-  /// Of the schema that the program has declared; nil when it has not.
+  /// The version of the schema that the program has declared; nil when it has not.
   var schemaVersion: UInt64?
   var limits: TreeEditor.Limits
   var indexLimits: IndexLimits
-  /// True where a test writes what is wrong on purpose.
+  /// True in a test that writes wrong data on purpose.
   var isWrongOnPurpose: Bool
 }
 
@@ -66,7 +67,7 @@ struct TransactionSettings: Sendable {
 struct KeptVersions {
   /// Those whose roots are known.
   var records: [VersionRecord]
-  /// Those held by a lock on the file (`FileLocks`), which says a number and nothing else.
+  /// Those held by a lock on the file (`FileLocks`), which tells only their numbers.
   var locked: [ClosedRange<UInt64>] = []
 
   var versions: [ClosedRange<UInt64>] { records.map { $0.version...$0.version } + locked }

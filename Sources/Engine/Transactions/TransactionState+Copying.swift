@@ -1,14 +1,14 @@
 import Base
 
-/// Taking over what was copied from another file.
+/// Taking over a version that was copied from another file.
 extension TransactionState {
-  /// Has the version that the transaction makes be a given one: its blocks lie in the file already.
+  /// Makes the transaction's version a given one, whose blocks are in the file already.
   ///
-  /// Nothing else may be changed. Like trees that were restored, these are not in the map of pages, which is
-  /// found anew by the next transaction.
+  /// No other change may be made. Like restored trees, these blocks are not in the map of pages, which the
+  /// next transaction rebuilds.
   ///
   /// - Parameters:
-  ///   - history: what the catalogue says of kept versions.
+  ///   - history: the kept versions for the catalogue.
   ///   - original: the version that was copied; its number is above that of the one from which the
   ///     transaction began.
   ///   - end: no block of it, nor of one that it keeps, lies behind.

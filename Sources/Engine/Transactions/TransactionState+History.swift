@@ -1,6 +1,6 @@
 import Base
 
-/// What a transaction changes of the versions that are kept.
+/// A transaction's changes to the kept versions.
 extension TransactionState {
   /// The versions that are kept, with the transaction's changes.
   ///
@@ -30,7 +30,7 @@ extension TransactionState {
 
   /// Keeps the version that the transaction began from.
   ///
-  /// - Parameter isAutomatic: it may be let go when there are more than are to be kept.
+  /// - Parameter isAutomatic: whether it is dropped when more are kept than the limit.
   func keepBase(isAutomatic: Bool) throws {
     let made = catalogue.origin
     var base = base
@@ -40,12 +40,12 @@ extension TransactionState {
         if !isAutomatic { history.kept[place].isAutomatic = false }
         return
       }
-      // No version comes after it but the one that is being made.
+      // It is the newest: only the version being made comes after it.
       history.kept.append(KeptRoot(record: base, made: made, isAutomatic: isAutomatic))
     }
   }
 
-  /// Writes what is kept, if that has changed, and what is to be said of the version that is being made.
+  /// Writes the history if it has changed, and sets the origin of the version being made.
   func sealHistory() throws {
     if historyIsChanged, let history = knownHistory {
       let old = catalogue.history
@@ -55,19 +55,19 @@ extension TransactionState {
     if catalogue.history == nil {
       catalogue.origin = VersionOrigin()
     } else if !keepsOrigin, catalogueIsChanged || editors.values.contains(where: \.isChanged) {
-      // A version that keeps others, and has the same tables, is of the time of the one before.
+      // A version with the same tables, which only keeps others, has the time of the one before.
       catalogue.origin = VersionOrigin(
         secondsSince1970: Int64(System.secondsSince1970), what: madeBy)
     }
   }
 
-  /// Leaves to the next transaction which versions the one that was made keeps.
+  /// Keeps the list of the new version's kept versions for the next transaction.
   func noteKept(by record: VersionRecord) {
     guard record.hasHistory else { return }
     host.memory.keptRoots[record.root] =
       knownHistory?.records(in: record)
       ?? host.memory.keptRoots[base.root].map { known in
-        // What was pending beside the version before is pending beside this one.
+        // The pending tables of the version before are this one's too.
         known.map { old in
           guard old.version == base.version else { return old }
           return VersionRecord(version: record.version, root: old.root, end: record.end)

@@ -1,16 +1,15 @@
 #if DEBUG
   import Base
 
-  /// Strict mode: the environment variable SHEAF_STRICT has every version checked before it is
-  /// shown to anybody.
+  /// Strict mode: with the environment variable SHEAF_STRICT, every version is checked before it becomes
+  /// visible.
   extension TransactionState {
     private static let isStrict = System.environment("SHEAF_STRICT") == "1"
 
-    /// A version that was written is sound, and the map of free pages has none of its pages for
-    /// free. A file that was damaged before the transaction, or that cannot be read just now, says
-    /// nothing of it.
+    /// A written version is sound, and the map of free pages does not call one of its pages free. Does not
+    /// apply to a file that was damaged before the transaction, or that cannot be read at the moment.
     ///
-    /// Looked at when a transaction's blocks are written, while nobody else can write.
+    /// Checked when a transaction's blocks are written, while nobody else can write.
     ///
     /// - Complexity: O(file).
     func checkWritten(_ record: VersionRecord) throws(BrokenInvariant) {
@@ -25,9 +24,9 @@
       )
     }
 
-    /// What the next transaction takes for the catalogue is what it would read.
+    /// The catalogue kept for the next transaction equals the one that it would read.
     func checkKept(_ kept: Catalogue, _ encoded: [UInt8]) throws(BrokenInvariant) {
-      // Many take a test longer than all else.
+      // With many tables this would take a test longer than all else.
       guard kept.tables.count <= 16 else { return }
       let read = encoded.withUnsafeBytes { try? Catalogue(decoding: $0) }
       if read != kept {
@@ -35,7 +34,7 @@
       }
     }
 
-    /// - Parameter space: what has to have all pages of the version in use.
+    /// - Parameter space: the map, in which all pages of the version must be in use.
     private func problems(of record: VersionRecord, _ space: SpaceMap?) -> [String] {
       let storage = PrereadStorage(parts.storage)
       guard let blocks = try? BlockReader(storage: storage) else { return [] }

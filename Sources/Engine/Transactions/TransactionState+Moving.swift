@@ -1,9 +1,9 @@
 import Base
 
-/// What a compaction in use does in its transactions. None of it changes what the version says.
+/// The steps of a compaction in use in its transactions. None of them changes the version's content.
 extension TransactionState {
-  /// The versions that are kept, ascending. What one of them reaches stays where it is: the kept version
-  /// would go on needing it there, and a copy would take room besides.
+  /// The kept versions, ascending. Blocks that one of them reaches are not moved: the kept version would go
+  /// on needing the old place, and a copy would take additional room.
   private func keptNumbers() throws -> [UInt64] { try history().kept.map(\.record.version) }
 
   /// Bytes that readers of older versions keep from reuse; nil when it is not known which are free.
@@ -14,9 +14,9 @@ extension TransactionState {
 
   // MARK: Merging
 
-  /// What is to be merged next: leaves of a table from a key on.
+  /// The place for the next merging: leaves of a table from a key on.
   struct MergeCursor {
-    /// The tables that are still to come, the present one first.
+    /// The remaining tables, the present one first.
     var tables: [UInt32]
     var firstKey = Int64.min
   }
@@ -25,7 +25,7 @@ extension TransactionState {
 
   /// Finds leaves that are worth merging, until there are enough for one transaction.
   ///
-  /// To be called before anything is changed. The base is still to be held when they are read.
+  /// Call before any change. The base must still be held when they are read.
   ///
   /// - Complexity: O(nodes that are passed).
   /// - Throws: `EngineError.damaged`, `.system`.
@@ -69,7 +69,7 @@ extension TransactionState {
     reference.pages(within: .max).map { space.isShared($0, with: kept) } ?? true
   }
 
-  /// Puts what was merged in the place of what it was made of, where that is still there.
+  /// Replaces leaves by the clusters that they were merged into, if the leaves are still there.
   func put(_ merged: [MergedGroup]) throws {
     for merged in merged {
       keepsOrigin = true
@@ -88,33 +88,33 @@ extension TransactionState {
 
   // MARK: Moving
 
-  /// How blocks are chosen that are to be moved.
+  /// The choice of blocks to be moved.
   enum MoveKind {
-    /// Small ones in pages that are not full: together they need fewer.
+    /// Small blocks in pages that are not full: together they need fewer pages.
     case sparse
-    /// Those behind the end that the file could have.
+    /// Blocks behind the end that the file could have.
     case fromTheEnd
-    /// All that find room further in front, from the front on: holes become larger on the way.
+    /// All blocks that find room further in front, from the front on: holes become larger on the way.
     case together
-    /// The first one behind a hole that is too small for it: away from there.
+    /// The first block behind a hole that is too small for it: it moves away.
     case aside
   }
 
-  /// What moving has done.
+  /// The result of moving blocks.
   struct Moved {
-    /// Whether something is left to gain.
+    /// Whether there is more to gain.
     var isWorthIt: Bool
     /// Pages that the version uses.
     var pages = 0
     /// Bytes that were written.
     var bytes = 0
-    /// Bytes that lie further in front now.
+    /// Bytes that moved towards the front of the file.
     var gained = 0
   }
 
   /// Moves blocks to the front of the file, as many as one transaction may write.
   ///
-  /// To be called before anything is changed; nothing else may be changed.
+  /// Call before any change; no other change may follow.
   ///
   /// - Complexity: O(nodes and pages), and the blocks that are moved.
   func moveBlocks(_ kind: MoveKind, _ limits: OnlineLimits) throws -> Moved {
@@ -163,10 +163,10 @@ extension TransactionState {
     }
   }
 
-  /// They have up to two pages each.
+  /// The most sparse blocks at a time; they have up to two pages each.
   private static let mostSparse = 1024
 
-  /// The blocks that are to be moved, by their offsets.
+  /// The blocks to be moved, by their offsets.
   private func choose(
     _ kind: MoveKind, behind end: Int, _ kept: [UInt64], _ limits: OnlineLimits
   ) throws -> Set<UInt64> {

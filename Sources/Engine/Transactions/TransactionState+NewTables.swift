@@ -1,8 +1,8 @@
 import Base
 
-/// Names, numbers and indexes of tables that are made.
+/// Names, numbers and indexes of new tables.
 extension TransactionState {
-  /// What a program may call a table.
+  /// Refuses names that a program may not give a table.
   func checkName(_ name: String) throws {
     guard !name.isEmpty else {
       throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
@@ -13,14 +13,14 @@ extension TransactionState {
     }
   }
 
-  /// A table of the next number, which belongs to no catalogue yet.
+  /// A table with the next number, which is not in a catalogue yet.
   func newTable(
     _ name: String, _ columns: [Column], keys: [String], indexes: [String] = []
   ) throws -> (entry: Catalogue.TableEntry, schema: TableSchema) {
     let schema = try TableSchema(
       columns, table: name, keys: keys, keyCode: host.settings.indexLimits.keyCode)
     let next = catalogue.nextTableNumber &+ 1
-    // The last number is what a catalogue says that has none left.
+    // A catalogue without further numbers stores the last one.
     guard next > 0, next < .max else {
       throw EngineError.tooLarge(what: "a table's number", limit: "2^32")
     }

@@ -1,12 +1,13 @@
 import Base
 
-/// Tables that are made beside the visible ones, over several transactions, and then take their places.
+/// Pending tables: made beside the visible ones, over several transactions, and published by replacing these.
 ///
-/// The pending table begins as the visible one: its catalogue refers to the same blocks. Their pages are
-/// frozen (`SpaceMap.freeze`): what one of the two tables drops there the other may still have. Once the
-/// pending table is put in place or dropped, the map of pages is given up, and the next transaction walks.
+/// A pending table begins equal to the visible one: its catalogue refers to the same blocks. Their pages are
+/// frozen (`SpaceMap.freeze`): a block that one of the two tables drops there may still be in the other. Once
+/// the pending table is published or dropped, the map of pages is dropped too, and the next transaction
+/// walks.
 extension TransactionState {
-  /// What is pending under a name; nil when nothing is.
+  /// The pending table of a name; nil when there is none.
   ///
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   func pending(_ name: String) throws -> PendingTables? {
@@ -20,12 +21,11 @@ extension TransactionState {
     }
   }
 
-  /// Begins a table beside the visible one, as which it begins; or beside nothing, for a table that is to
-  /// come.
+  /// Begins a pending table, equal to the visible one; or an empty one for a table that does not exist yet.
   ///
   /// - Parameters:
-  ///   - columns: of a table that is not there; nil: it is.
-  ///   - what: what makes it.
+  ///   - columns: of a table that does not exist yet; nil for an existing one.
+  ///   - what: the description of the run that makes it.
   /// - Throws: `EngineError.tableExists`, `.noSuchTable`, `.tooLarge`, `.invalidSchema`, `.transactionEnded`.
   func beginPending(
     _ name: String, columns: [Column]?, keys: [String], what: String
@@ -106,7 +106,7 @@ extension TransactionState {
     try use {
       if pending.catalogue.place(named: name) == nil {
         guard let columns else { return nil }
-        // Of a number that no table of the file has, nor gets before this one is put in place.
+        // With a number that no table of the file has, or gets before this one is published.
         let table = try newTable(name, columns, keys: keys)
         catalogueIsChanged = true
         pending.catalogue.insert(table.entry)
@@ -116,7 +116,7 @@ extension TransactionState {
     }
   }
 
-  /// Writes the catalogues of what is pending, and has the history name them.
+  /// Writes the catalogues of pending tables, and lets the history name them.
   func sealPending() throws {
     for pending in pendingTables where pending.isChanged {
       for editor in pending.editors.values where editor.isChanged {
@@ -137,8 +137,7 @@ extension TransactionState {
 
   // MARK: Ending
 
-  /// What somebody else has done to a table since something became pending beside it; nil when it is as it
-  /// was.
+  /// The changes that others have made to a table since its pending one was begun; nil when there are none.
   func change(of root: PendingRoot) throws -> String? {
     try use {
       let old = try VersionRoots.pending(root, in: base, parts.blocks, isBase: true)?.catalogue
@@ -158,10 +157,10 @@ extension TransactionState {
     }
   }
 
-  /// Puts a pending table in the place of the visible one. Its trees are taken as they are, so that it costs
-  /// a block or two.
+  /// Replaces the visible table by the pending one. Its trees are taken over unchanged, so that it costs a
+  /// block or two.
   ///
-  /// To be called before anything else is changed but what is kept for the file.
+  /// Call before any other change, except to tables of the file itself.
   ///
   /// - Parameter overChanges: also when the table has changed since that was begun.
   /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when the table has changed,
@@ -190,9 +189,9 @@ extension TransactionState {
     }
   }
 
-  /// Drops what is pending under a name.
+  /// Drops the pending table of a name.
   ///
-  /// - Returns: false when nothing was.
+  /// - Returns: false when there was none.
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   func abandonPending(_ name: String) throws -> Bool {
     guard let root = try history().pending.first(where: { $0.name == name }) else { return false }
@@ -204,7 +203,7 @@ extension TransactionState {
     pendingTables.first { $0.root.table == root.table }?.end()
     pendingTables.removeAll { $0.root.table == root.table }
     try changeHistory { history in history.pending.removeAll { $0.table == root.table } }
-    // Who has the blocks that both had, only a walk tells.
+    // Only a walk can tell which of the two tables still has a block that both had.
     losesMap = true
   }
 }

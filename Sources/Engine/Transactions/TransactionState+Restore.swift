@@ -1,17 +1,17 @@
 import Base
 
-/// How a table differs between two versions.
+/// The difference of a table between two versions.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct TableStep: Sendable, Equatable, CustomStringConvertible {
-  /// What the table is called; in the later version, if it is there.
+  /// The table's name; in the later version, if it exists there.
   public let name: String
-  /// Its objects in the earlier version; nil when it was not there.
+  /// The number of its objects in the earlier version; nil when it did not exist.
   public let before: Int?
-  /// Its objects in the later version; nil when it is not there any more.
+  /// The number of its objects in the later version; nil when it no longer exists.
   public let after: Int?
 
-  /// What has become of it, for people.
+  /// The difference in words.
   public var description: String {
     switch (before, after) {
     case (nil, let after): "'\(name)' was created (\(after ?? 0) objects)"
@@ -25,16 +25,16 @@ public struct TableStep: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Catalogue {
-  /// What differs in the tables of programs, as far as roots tell: a tree that was rewritten to the same
-  /// objects counts as changed.
+  /// The differences of programs' tables, by their roots: a tree that was rewritten to the same objects
+  /// counts as changed.
   ///
   /// - Parameters:
   ///   - later: the catalogue of the later version.
-  ///   - ofObjectsAlone: only tables with other objects or columns, and not those of which something else is
-  ///     kept, such as inputs that were imported.
+  ///   - ofObjectsAlone: whether only tables with other objects or columns count, and not those with other
+  ///     notes, such as imported inputs.
   func steps(to later: Catalogue, ofObjectsAlone: Bool = false) -> [TableStep] {
     var steps: [TableStep] = []
-    // They are few, tables may be many.
+    // Companions are few; tables may be many.
     let companions = tables.filter(\.isCompanion)
     let others = later.tables.filter(\.isCompanion)
     for table in later.programTables {
@@ -107,18 +107,19 @@ extension TransactionState {
     }
   }
 
-  /// Has tables be what they were in a kept version, with their companions. The trees are taken as they are,
-  /// so that it costs a block or two; keys and columns' numbers that were given since are not given again.
+  /// Restores tables to their state in a kept version, with their companions. The trees are taken over
+  /// unchanged, so that it costs a block or two; keys and columns' numbers that were given since are not
+  /// given again.
   ///
-  /// To be called before anything else is changed, but what the file has of its own, which stays; nothing
-  /// else may be changed afterwards.
+  /// Call before any other change, except to tables of the file itself, which stay; no other change may
+  /// follow.
   ///
   /// - Parameter names: of the tables; nil: all, and the schema's version.
   /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`, `.tableExists`, `.damaged`.
   func restore(_ version: UInt64, tables names: [String]?) throws {
     let (record, old) = try catalogue(of: version)
     try use {
-      // What they have open is of the trees that go.
+      // The editors of these tables work on the trees that are replaced.
       editors = editors.filter { Catalogue.isOwn($0.key) }
       if let names {
         for name in names { try restore(table: name, from: old, end: record.end) }
@@ -139,7 +140,7 @@ extension TransactionState {
   }
 
   private func restore(table name: String, from old: Catalogue, end: UInt64) throws {
-    // By the name that it had, or by the one that it has now.
+    // By its name then, or by its present one.
     let then =
       old.programTable(name)
       ?? catalogue.programTable(name).flatMap { old.table(number: $0.number) }
@@ -153,7 +154,7 @@ extension TransactionState {
       }
     }
     guard let then else { return }
-    // Another one that has its name now, and came in its place.
+    // Another table that has the name now.
     if let other = catalogue.programTable(then.name), other.number != number {
       guard catalogue.table(number: number) == nil else {
         throw EngineError.tableExists(name: then.name)
@@ -165,7 +166,7 @@ extension TransactionState {
     for table in [then] + old.companions(of: number) { try put(table, end: end) }
   }
 
-  /// Puts a table of a kept version in the place of the one of its number, if that is there.
+  /// Puts a table of a kept version into the catalogue, in place of the one with its number, if that exists.
   func put(_ table: Catalogue.TableEntry, end: UInt64) throws {
     var table = table
     if let place = catalogue.place(number: table.number) {
@@ -179,7 +180,7 @@ extension TransactionState {
     }
   }
 
-  /// A table's schema, whose next column gets no number that was given since.
+  /// A table's schema in which the next column gets no number that was given since.
   private func schema(
     of table: Catalogue.TableEntry, end: UInt64, notBefore now: Catalogue.TableEntry
   ) throws -> BlockReference {

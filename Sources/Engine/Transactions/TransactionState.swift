@@ -1,7 +1,7 @@
 import Base
 
-/// What a write transaction is made of. The public face is `WriteTransaction`; tables opened through
-/// it keep a reference here, so that using one after the end throws.
+/// The state of a write transaction. The public face is `WriteTransaction`; tables opened through it keep a
+/// reference here, so that using one after the end throws.
 ///
 /// Thread rule: the thread that began it.
 final class TransactionState {
@@ -13,28 +13,28 @@ final class TransactionState {
   let writer: BlockWriter
   let space: SpaceMap
   var editors: [String: TableEditor] = [:]
-  /// Of tables that the transaction has deleted.
+  /// Editors of tables that the transaction has deleted.
   var deletedEditors: [TableEditor] = []
   var catalogueIsChanged = false
-  /// What is kept, once it has been asked for; see `TransactionState+History.swift`.
+  /// The history, once it has been read; see `TransactionState+History.swift`.
   var knownHistory: History?
   var historyIsChanged = false
-  /// Tables that are being made beside the visible ones, as far as the transaction has opened them.
+  /// The pending tables that the transaction has opened.
   var pendingTables: [PendingTables] = []
-  /// Once tables have been restored: the end of the version that they were in.
+  /// Once tables have been restored: the end of the version that they are from.
   var restoredEnd: UInt64?
-  /// Whether the map of pages no longer says who has what: the next transaction makes it anew.
+  /// Whether the map of pages is no longer right: the next transaction rebuilds it.
   var losesMap = false
-  /// Whether a version that was taken over has, or keeps, keys of several columns.
+  /// Whether a copied version has, or keeps, keys of several columns.
   var copiesCompoundKeys = false
-  /// What the version that it makes says of itself.
+  /// The description of the version that it makes.
   var madeBy = ""
-  /// The version that it makes says the same as the one before, of which it is.
+  /// Whether the version that it makes has the same content as the one before, and takes over its origin.
   var keepsOrigin = false
   /// The number of the version that it makes; nil: the next one.
   var number: UInt64?
   private(set) var isEnded = false
-  /// Tables of the file have lesser numbers, those that this transaction has made have not.
+  /// Tables of the file have lower numbers; tables made by this transaction have not.
   private let firstNewTable: UInt32
   private let given: GivenNumbers?
   private let health = TransactionHealth()
@@ -58,7 +58,7 @@ final class TransactionState {
       let turn = try translatingErrors(path) { try host.takeTurn() }
       self.turn = turn
       do {
-        // Not before: a compaction that came first has replaced the parts.
+        // Only after waiting: a compaction that came first has replaced the parts.
         parts = try translatingErrors(path) { try host.parts }
         if let failure = parts.pipeline.failure {
           throw EngineError.poisoned(path: path, cause: failure)
@@ -86,7 +86,7 @@ final class TransactionState {
     let (base, isFresh) = try parts.pipeline.beginTransaction(waiting: waiting)
     do {
       let catalogue = try Self.catalogue(of: base, host, parts)
-      // Which pages are kept is found by what the slot says.
+      // The slot decides which program may write over kept pages: it must agree with the catalogue.
       guard base.hasHistory == (catalogue.history != nil) else {
         throw EngineError.damaged(
           path: host.path, where: "the commit slots",
@@ -140,8 +140,8 @@ final class TransactionState {
     try health.check()
   }
 
-  /// What every operation on the tables goes through, as `TableEditor.use` is for their objects. What it
-  /// refuses it refuses before it changes anything.
+  /// Every operation on tables goes through this, as `TableEditor.use` is for their objects. Refusals come
+  /// before any change.
   func use<Result>(_ body: () throws -> Result) throws -> Result {
     try checkOpen()
     do {
@@ -190,7 +190,7 @@ final class TransactionState {
     return try companion(name, in: pending, columns, keys: keys)
   }
 
-  /// A table that keeps something for the file.
+  /// A table that keeps data for the file.
   func ownTable(_ purpose: String, columns: [Column]?) throws -> TableEditor? {
     try reserved(Catalogue.ownName(purpose), columns, keys: [])
   }
@@ -240,7 +240,7 @@ final class TransactionState {
     return editor
   }
 
-  /// The table with a number, which it keeps whatever it is called; nil when it is gone.
+  /// The table with a number, whatever its present name; nil when it no longer exists.
   func editor(number: UInt32) throws -> TableEditor? {
     try checkOpen()
     return try catalogue.table(number: number).map { try editor($0.name) }
@@ -277,8 +277,8 @@ final class TransactionState {
   // MARK: Ending
 
   /// - Parameters:
-  ///   - isUrgent: false when `completion` may wait a little, for others to share the flush.
-  ///   - newest: told the version that this makes, held, while no other writer can follow.
+  ///   - isUrgent: false when `completion` may wait a little, so that others can share the flush.
+  ///   - newest: called with the new version, held, while no other writer can follow.
   func commit(
     _ durability: Durability?, isUrgent: Bool = true, newest: ((Snapshot) -> Void)? = nil,
     _ completion: (@Sendable (String?) -> Void)?
@@ -292,7 +292,7 @@ final class TransactionState {
         var version = base.version
         if isChanged {
           try host.checkActiveVersions()
-          // The others look once their version is durable.
+          // The other durabilities check the name once their version is durable.
           if durability == .none { try parts.storage.checkName() }
           let record = try writeBlocks()
           #if DEBUG
@@ -301,8 +301,8 @@ final class TransactionState {
           try parts.pipeline.complete(record)
           host.noteCommit()
           version = record.version
-          // The commit is done: that its version cannot be held, because too many are, is no failure
-          // of it. The caller moves on to it like everybody else, later.
+          // The commit is done: it has not failed if its version cannot be held because too many are. The
+          // caller then moves on to it later, like everybody else.
           if let newest, let held = try? host.hold(record, parts) { newest(held) }
         } else {
           // Nothing to write; the version it began from may still have to become durable.
@@ -316,7 +316,7 @@ final class TransactionState {
           parts.pipeline.requestDurability()
         case .none:
           parts.pipeline.showComplete()
-          // Others cannot write before this commit is durable: they shall not wait for ever.
+          // Others cannot write before this commit is durable: they must not wait for ever.
           if host.othersWait || !host.isAskedToMakeWay() {
             try parts.pipeline.makeDurable()
           }
@@ -339,7 +339,7 @@ final class TransactionState {
       || pendingTables.contains(where: \.isChanged)
   }
 
-  /// Whether the version is to say that there are keys of several columns.
+  /// Whether the version must be marked as having keys of several columns.
   private var hasCompoundKeys: Bool {
     copiesCompoundKeys || catalogue.hasCompoundKeys(after: base)
       || pendingTables.contains(where: \.catalogue.hasCompoundKeys)
@@ -353,7 +353,7 @@ final class TransactionState {
     }
     try sealPending()
     try sealHistory()
-    // The map of pages knows nothing of trees that were restored.
+    // The map of pages does not know restored trees.
     if restoredEnd == nil, !losesMap { try gatherRoots() }
     let encoded = catalogue.encode()
     let root = try writer.append(node: encoded)
@@ -388,9 +388,9 @@ final class TransactionState {
     return record
   }
 
-  /// Leaves the catalogue to the next transaction, which would read it first.
+  /// Keeps the catalogue for the next transaction, which would read it first.
   private func keepCatalogue(_ root: BlockReference, _ encoded: [UInt8]) {
-    // Larger ones take memory that nobody counts.
+    // Larger ones would use memory that no limit counts.
     host.memory.catalogue = encoded.count <= 1 << 16 ? (root, catalogue.asStored) : nil
     #if DEBUG
       if let kept = host.memory.catalogue?.catalogue {
@@ -399,14 +399,14 @@ final class TransactionState {
     #endif
   }
 
-  /// Leaves what was learnt of a table to the next transaction.
+  /// Keeps the state of a table for the next transaction.
   private func remember(_ editor: TableEditor, _ table: Catalogue.TableEntry) {
     if let tail = editor.tail { host.memory.tails.keep(tail, of: editor.number) }
     host.memory.knownTables.keep(KnownTable(table, editor), of: editor.number)
   }
 
-  /// Moves what the catalogue refers to together, where it is left in sparse pages: tables may be many and
-  /// small. Runs of indexes stay, as what is kept in memory knows them by their places.
+  /// Moves the blocks that the catalogue refers to together, where they are left in sparse pages: tables may
+  /// be many and small. Runs of indexes stay, as the state kept in memory names them by their places.
   private func gatherRoots() throws {
     var references: [BlockReference] = []
     references.reserveCapacity(catalogue.tables.count * 2)
@@ -450,7 +450,7 @@ final class TransactionState {
     }
   }
 
-  /// Leaves what is known of an index to the next transaction.
+  /// Keeps the entries of an index for the next transaction.
   private func keepKeys(where isTrue: (KeyIndex) -> Bool) {
     let pending = pendingTables.flatMap(\.editors.values)
     for editor in Array(editors.values) + pending where isTrue(editor.index) {
@@ -458,7 +458,7 @@ final class TransactionState {
     }
   }
 
-  /// Has no other transaction of this process give what this one has given in vain.
+  /// Makes sure that no other transaction of this process gives the numbers that this one has given in vain.
   private func noteGivenNumbers() {
     let all = Array(editors.values) + deletedEditors
     given?.add(
@@ -477,14 +477,14 @@ final class TransactionState {
       space.rollBack()
       keepKeys { !$0.isChanged }
     } else {
-      // Nothing that a failure may have left half done reaches the next transaction: free pages are
-      // found by a walk again.
+      // No state that a failure may have left half done reaches the next transaction: it walks to find free
+      // pages.
       host.memory.forget()
     }
     do {
       try end()
     } catch {
-      // Unlocking failed: the handle must not write on as if the next one could not come in.
+      // Unlocking failed: the handle must not write as if the turn were still its own.
       parts.pipeline.fail("\(error)")
     }
   }

@@ -4,12 +4,12 @@
 /// into a column of doubles too, when a double holds it exactly. A list or an object as a property
 /// is refused; so is a property whose column the table does not have.
 extension WritableTable {
-  /// Adds an object. Columns that it has no property for get their default, or null without one; a property
-  /// that is nil is null.
+  /// Adds an object. Columns without a property get their default, or null without one; a property that is
+  /// nil is null.
   ///
   /// - Returns: the object's key.
-  /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; what the
-  ///   object's own `encode(to:)` throws.
+  /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; the errors
+  ///   of the object's own `encode(to:)`.
   @discardableResult
   public func insert<Model: Encodable>(_ object: Model) throws -> Int64 {
     try editor.withRowEncoder { encoder in
@@ -47,10 +47,10 @@ extension WritableTable {
 extension TableEditor {
   /// Calls `body` with an encoder of the table's columns, which is used again for the next object.
   fileprivate func withRowEncoder<Result>(_ body: (RowEncoder) throws -> Result) throws -> Result {
-    // An object that adds others while it is encoded gets another one.
+    // An object that adds others while it is encoded gets another encoder.
     let encoder = knownEncoder.take() ?? RowEncoder(schema)
     let result = try body(encoder)
-    // One that has thrown may be in use still: by whatever has caught the error.
+    // An encoder that has thrown may still be in use by code that has caught the error.
     knownEncoder = encoder
     return result
   }

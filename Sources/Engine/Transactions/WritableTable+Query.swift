@@ -2,14 +2,14 @@ extension WritableTable {
   /// Removes all objects that a filter selects.
   ///
   /// - Parameters:
-  ///   - filter: which ones; a null that leaves it unknown selects nothing.
-  ///   - most: more than so many are not removed at all; nil: any number is.
+  ///   - filter: which objects; one for which a null makes it unknown is not selected.
+  ///   - most: if there are more than this, none is removed; nil: no limit.
   ///   - shouldStop: asked now and then.
   /// - Returns: how many there were, also when they were more than `most`.
   /// - Complexity: as the query, and O(log n) for each; O(tree nodes) when all are removed. Memory is that of
-  ///   their keys, and of what the transaction has changed.
+  ///   their keys, and of the transaction's changes.
   /// - Throws: `QueryError`; `EngineError.transactionEnded`, `.noSuchColumn`, `.damaged`, `.system`;
-  ///   `.cancelled` when `shouldStop` said so: roll the transaction back then.
+  ///   `.cancelled` when `shouldStop` has returned true: roll the transaction back then.
   @discardableResult
   public func deleteAll(
     where filter: Predicate, most: Int? = nil, shouldStop: () -> Bool = { false }
@@ -30,8 +30,8 @@ extension WritableTable {
   }
 }
 
-/// Queries inside a transaction. They see its changes; the table must not be changed while one runs:
-/// collect keys first, and change their objects then.
+/// Queries inside a transaction. They see its changes; the table must not be changed while one runs: collect
+/// keys first, and then change their objects.
 extension Query {
   /// How many objects there are, with the transaction's changes.
   ///
@@ -49,9 +49,9 @@ extension Query {
 
   /// Calls `body` with every object, in order. Its values are those of `columns`.
   ///
-  /// - Throws: as `count`; `EngineError.invalidArgument` when `body` has changed the table, its
-  ///   objects or its columns, and `.transactionEnded` when it has ended the transaction: no other
-  ///   object is given then; what `body` throws, which ends it.
+  /// - Throws: as `count`; `EngineError.invalidArgument` when `body` has changed the table, its objects or
+  ///   its columns, and `.transactionEnded` when it has ended the transaction: `body` is not called again
+  ///   then; an error of `body` ends the loop and is thrown on.
   public func forEachRow(in table: WritableTable, _ body: (Row) throws -> Void) throws {
     try table.editor.query { try forEachRow(of: table.editor, body) }
   }
@@ -72,9 +72,9 @@ extension Query {
     try table.editor.query { try keys(of: table.editor) }
   }
 
-  /// Sums up the objects that the filter selects: see `aggregates(_:in:)` for tables of a version.
+  /// Aggregates the objects that the filter selects: see `aggregates(_:in:)` for tables of a version.
   ///
-  /// - Throws: as `count`; `EngineError.invalidArgument` for a sum or average of what is no number.
+  /// - Throws: as `count`; `EngineError.invalidArgument` for a sum or average of values that are not numbers.
   public func aggregates(_ aggregates: [Aggregate], in table: WritableTable) throws -> [Value] {
     try table.editor.query { try groups(by: [], aggregates, of: table.editor)[0].aggregates }
   }

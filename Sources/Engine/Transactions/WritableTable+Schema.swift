@@ -1,20 +1,21 @@
 /// Changing a table's columns.
 ///
-/// All of it belongs to the transaction, like changes to objects: rolling back restores it, and snapshots
-/// taken before keep the columns they had. Values are kept as they are spelled, so most changes write the
-/// schema alone, however many objects there are. `WritableTable` values go on.
+/// All of it belongs to the transaction, like changes to objects: rolling back restores it, and earlier
+/// snapshots keep their columns. Values keep their spellings, so most changes write only the schema, however
+/// many objects there are. Existing `WritableTable` values stay valid.
 extension WritableTable {
-  /// Name, columns and key, as a program would declare them.
+  /// Name, columns and key, in the form of a declaration.
   public var definition: TableDefinition {
     TableDefinition(name, editor.schema, indexes: indexedColumns)
   }
 
-  /// Adds a column behind the others. Objects that are there get its default; null without one.
+  /// Adds a column behind the others. Existing objects get its default; null without one.
   ///
-  /// To leave null in them and give a default to new objects only, add it without and call `setDefault`.
+  /// To leave null in them and give a default to new objects only, add the column without a default and call
+  /// `setDefault`.
   ///
-  /// - Complexity: O(1) without a default; with one, the table is written anew: O(bytes), nothing is
-  ///   decoded but clusters with changed rows.
+  /// - Complexity: O(1) without a default; with one, the table is rewritten: O(bytes), but only clusters with
+  ///   changed rows are decoded.
   /// - Throws: `EngineError.invalidSchema` when the name is empty or taken, the default is not of the type,
   ///   or the column may not be null, has no default, and there are objects; `.tooLarge`, `.system`.
   public func addColumn(_ column: Column) throws { try editor.addColumn(column) }
@@ -27,8 +28,8 @@ extension WritableTable {
     try editor.renameColumn(at: index(of: name), to: newName)
   }
 
-  /// Removes a column and its values. Their bytes come free when objects are written anew, all of them
-  /// by a compaction.
+  /// Removes a column and its values. Their bytes come free as objects are rewritten, at the latest by a
+  /// compaction.
   ///
   /// - Complexity: O(columns).
   /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` for the last column and the primary key.
@@ -50,12 +51,12 @@ extension WritableTable {
     try editor.checkAndWiden(column: index(of: name), to: type)
   }
 
-  /// The values of a column that are none of another type, by their spellings.
+  /// The values of a column that are not of another type, by their spellings.
   ///
   /// - Parameters:
   ///   - name: the column's.
   ///   - type: the other type.
-  ///   - most: so many are listed, all are counted.
+  ///   - most: how many are listed; all are counted.
   /// - Complexity: O(objects).
   /// - Throws: `EngineError.noSuchColumn`, `.damaged`, `.transactionEnded`.
   public func misfits(
@@ -84,17 +85,17 @@ extension WritableTable {
     return (count, first)
   }
 
-  /// Gives a column any type that all of its values have, by their spellings, which stay: a column of texts
+  /// Gives a column any type that fits all of its values, by their spellings, which stay: a column of texts
   /// becomes one of dates when every text is a date. Only the schema is written.
   ///
-  /// - Complexity: O(objects); an index of the column is made anew.
-  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` naming an object whose value is none, or when the
-  ///   default is none: nothing has changed then.
+  /// - Complexity: O(objects); an index of the column is rebuilt.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` naming an object whose value does not fit, or
+  ///   when the default does not: nothing has changed then.
   public func setType(_ name: String, to type: ColumnType) throws {
     try setReading(name, to: Reading(type))
   }
 
-  /// - Parameter isFit: what else values have to be.
+  /// - Parameter isFit: a further condition for values.
   package func setReading(
     _ name: String, to reading: Reading, isFit: (UnsafeRawBufferPointer) -> Bool = { _ in true }
   ) throws {
@@ -130,23 +131,23 @@ extension WritableTable {
     try editor.setNullable(isNullable, at: index(of: name))
   }
 
-  /// What objects get from now on that are added by the names of columns, without this one; null with
-  /// nil. Objects that are there stay as they are.
+  /// Sets the value of objects that are added from now on, by the names of columns, without this one; null
+  /// with nil. Existing objects stay as they are.
   ///
   /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` when it is not of the column's type.
   public func setDefault(_ name: String, _ value: Value?) throws {
     try editor.setDefault(value, at: index(of: name))
   }
 
-  /// Gives the primary key up; its column stays, not nullable. Nothing happens without a key.
+  /// Removes the primary key; its column stays, not nullable. Does nothing without a key.
   ///
   /// - Complexity: O(nodes of its index).
   /// - Throws: `EngineError.damaged`.
   public func removeKey() throws { try editor.removeKey() }
 
-  /// Calls `body` with every object there is at the beginning, in the order of keys, as it is when its
-  /// turn comes. `body` may add, change and delete objects, this one included, and change columns:
-  /// objects that it deletes do not come any more, and objects that it adds do not come.
+  /// Calls `body` with every object that exists at the beginning, in the order of keys, in its state when its
+  /// turn comes. `body` may add, change and delete objects, this one included, and change columns. It does
+  /// not get objects that it has deleted or added.
   ///
   ///     try table.forEachRow { row in
   ///       guard case .text(let name)? = row["name"] else { return }
@@ -154,6 +155,6 @@ extension WritableTable {
   ///     }
   ///
   /// - Complexity: O(n), and O(log n) for each object that is changed before its turn.
-  /// - Throws: `EngineError.damaged`, and what `body` throws.
+  /// - Throws: `EngineError.damaged`, and the errors of `body`.
   public func forEachRow(_ body: (Row) throws -> Void) throws { try editor.forEachRow(body) }
 }

@@ -7,7 +7,7 @@ public struct WritableTable {
 
   init(_ editor: TableEditor) { self.editor = editor }
 
-  /// What the table is called, in the transaction.
+  /// The table's name in the transaction.
   public var name: String { editor.name }
   /// The columns in their order, with the transaction's changes.
   public var columns: [Column] { editor.schema.columns }
@@ -39,8 +39,8 @@ public struct WritableTable {
 
   /// The object with a primary key, with the transaction's changes; nil when there is none.
   ///
-  /// A primary key is the spelling of its value. Of a number in a column of doubles both `5.0` and `5` are
-  /// looked for, in this order; of a text column nothing but the very text.
+  /// A primary key is the spelling of its value. For a number in a column of doubles, both `5.0` and `5` are
+  /// looked up, in this order; in a text column only the exact text.
   ///
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
@@ -59,19 +59,19 @@ public struct WritableTable {
     try editor.find(values).flatMap { try editor.row(forKey: $0) }
   }
 
-  /// Makes a column the primary key, in place of the one that the table may have.
+  /// Makes a column the primary key, in place of an existing one.
   ///
   /// - Complexity: O(objects).
-  /// - Throws: `EngineError.noSuchColumn`; `.invalidKey` naming an object whose value is null, or two
-  ///   that have the same: the table is then as it was.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidKey` naming an object whose value is null, or two that
+  ///   have the same: the table is then as it was.
   public func setKey(_ column: String) throws { try setKey([column]) }
 
-  /// Makes several columns together the primary key, in place of the one that the table may have.
+  /// Makes several columns together the primary key, in place of an existing one.
   ///
   /// - Parameter columns: at least one, each once, in the key's order. The same columns in another order are
   ///   another key: its objects are the same, and values are given to `row(forPrimaryKey:)` in that order.
   /// - Complexity: O(objects).
-  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` for a column that stands twice; `.invalidKey`
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` for a column that occurs twice; `.invalidKey`
   ///   naming an object with a null there, or two that have the same: the table is then as it was.
   public func setKey(_ columns: [String]) throws {
     try editor.setKey(columns: columns.map { try index(of: $0) })
@@ -85,7 +85,7 @@ public struct WritableTable {
   /// it.
   ///
   /// Each insertion, and each change of a value there, then writes an entry of 5 to 10 bytes, several times
-  /// as runs are merged. See `Query.explain(in:)` for what a query makes of it.
+  /// as runs are merged. `Query.explain(in:)` shows how a query uses it.
   ///
   /// - Complexity: O(n log n) for n objects; memory is bounded.
   /// - Throws: `EngineError.noSuchColumn`, `.damaged`, `.system`; the table is then as it was.
@@ -104,10 +104,10 @@ public struct WritableTable {
   /// Adds an object, or changes the one with the same primary key.
   ///
   /// - Parameter values: by column, the primary key's among them. Columns that are not named get their
-  ///   default in a new object, and stay as they are in one that is there.
+  ///   default in a new object, and stay as they are in an existing one.
   /// - Returns: the object's key, and whether it is new.
-  /// - Throws: `EngineError.invalidArgument` when the table has no primary key or it is not among
-  ///   the values, `.noSuchColumn`, `.invalidValue`.
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key or it is not among the values,
+  ///   `.noSuchColumn`, `.invalidValue`.
   @discardableResult
   public func upsert(_ values: [String: Value]) throws -> (key: Int64, isNew: Bool) {
     let own = keyColumns.compactMap { values[$0] }
@@ -155,7 +155,7 @@ public struct WritableTable {
   @discardableResult
   public func delete(_ key: Int64) throws -> Bool { try editor.delete(key) }
 
-  /// Removes all objects. Keys that were given are not given again.
+  /// Removes all objects. Their keys are not given again.
   ///
   /// - Complexity: O(tree nodes): objects are not read.
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.

@@ -2,22 +2,22 @@ import Base
 
 /// Keeping versions.
 extension WriteTransaction {
-  /// The versions that are kept, oldest first, with the transaction's changes.
+  /// The kept versions, oldest first, with the transaction's changes.
   ///
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   public var keptVersions: [KeptVersion] {
     get throws { try state.history().kept.map(KeptVersion.init) }
   }
 
-  /// How many versions imports keep by themselves; 0: none.
+  /// How many versions imports keep automatically; 0: none.
   ///
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   public var keptVersionsLimit: Int { get throws { Int(try state.history().limit) } }
 
-  /// What made the version that the transaction began from; empty when it is not known.
+  /// The description of the change that made the version before; empty when unknown.
   public var baseMadeBy: String { state.catalogue.origin.what }
 
-  /// Says what makes the new version, for those who list versions. Written while versions are kept only.
+  /// Sets the description of the new version for lists of versions. Written only while versions are kept.
   ///
   /// - Throws: `EngineError.transactionEnded`, `.invalidArgument` for more than 1,000 bytes.
   public func describe(_ what: String) throws {
@@ -28,12 +28,12 @@ extension WriteTransaction {
     state.madeBy = what
   }
 
-  /// Keeps the version that the transaction began from, and lets go of the oldest of those that were kept
-  /// like that, but for the newest so many. Those with a tag stay, and do not count.
+  /// Keeps the version that the transaction began from, and drops the oldest of the automatically kept ones,
+  /// down to `most`. Those with a tag stay, and do not count.
   ///
-  /// A kept version costs the pages that have changed since, and none besides.
+  /// A kept version costs only the pages that have changed since.
   ///
-  /// - Parameter most: how many stay, 1 or more; nil: as many as `keepVersions(_:)` has said.
+  /// - Parameter most: how many stay, 1 or more; nil: the number set by `keepVersions(_:)`.
   /// - Throws: `EngineError.invalidArgument`, `.transactionEnded`, `.damaged`.
   public func keepBase(most: Int? = nil) throws {
     let limit = try most ?? keptVersionsLimit
@@ -43,7 +43,7 @@ extension WriteTransaction {
     try state.changeHistory { $0.letGo(beyond: limit) }
   }
 
-  /// Says how many versions imports keep by themselves, from now on, and lets go of those beyond that.
+  /// Sets how many versions imports keep automatically, from now on, and drops those beyond that.
   ///
   /// - Parameter limit: 0 to 1,000.
   /// - Throws: `EngineError.invalidArgument`, `.transactionEnded`, `.damaged`.
@@ -64,12 +64,11 @@ extension WriteTransaction {
 
   // MARK: Tags
 
-  /// Gives a version a name, by which it is found and for which it stays: one that is kept, or the one that
-  /// the transaction began from, which is kept then.
+  /// Gives a version a name that finds it and keeps it. The version is a kept one, or the one that the
+  /// transaction began from, which is kept from then on.
   ///
   /// - Parameters:
-  ///   - tag: 1 to 100 bytes, without control characters and blanks at its ends; no number, and
-  ///     no moment.
+  ///   - tag: 1 to 100 bytes, without control characters and blanks at its ends; not a number, nor a moment.
   ///   - version: nil: the one that the transaction began from.
   /// - Returns: the version's number.
   /// - Throws: `EngineError.invalidArgument`, also for a tag that another version has; `.noSuchVersion`,
@@ -102,7 +101,7 @@ extension WriteTransaction {
     return number
   }
 
-  /// Takes a name from the version that has it. One that was kept for its tags alone is let go with the last.
+  /// Removes a tag. A version that was kept for its tags alone is dropped with the last one.
   ///
   /// - Returns: the version's number.
   /// - Throws: `EngineError.noSuchVersion`, `.transactionEnded`, `.damaged`.

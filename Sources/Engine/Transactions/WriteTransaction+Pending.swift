@@ -1,19 +1,19 @@
-/// Making a table beside the visible one, over several transactions. Readers see nothing of it before it is
-/// put in place, all of it at once.
+/// Making a table beside the visible one, over several transactions. Readers see nothing of it until it is
+/// published, and then all of it at once.
 extension WriteTransaction {
-  /// What is pending, in the order in which it was begun, without the transaction's own changes.
+  /// The pending tables, in the order in which they were begun, without the transaction's own changes.
   ///
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   package var pendingTables: [PendingTable] {
     get throws { try state.history().pending.map(PendingTable.init) }
   }
 
-  /// Begins a table beside the visible one, whose objects, columns and companions it has at first; or one
-  /// that is to come.
+  /// Begins a pending table with the objects, columns and companions of the visible one; or an empty one for
+  /// a table that does not exist yet.
   ///
   /// - Parameters:
-  ///   - columns: what to make a table of that is not there; nil: it is.
-  ///   - what: what is said of it to those who list what is pending.
+  ///   - columns: of a table that does not exist yet; nil for an existing one.
+  ///   - what: the description for lists of pending tables.
   /// - Complexity: O(tree nodes of the table): objects are not read.
   /// - Throws: `EngineError.busy` when something is pending under that name, `.tableExists`, `.noSuchTable`,
   ///   `.invalidSchema`, `.tooLarge`, `.transactionEnded`, `.damaged`.
@@ -25,15 +25,15 @@ extension WriteTransaction {
     return WritableTable(try state.editor(of: pending))
   }
 
-  /// The table that is pending under a name; nil when nothing is.
+  /// The pending table of a name; nil when there is none.
   ///
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   package func pendingTable(_ name: String) throws -> WritableTable? {
     try state.pending(name).map { WritableTable(try state.editor(of: $0)) }
   }
 
-  /// What others have done to a table since something became pending beside it; nil when it is as it was, and
-  /// when nothing is pending.
+  /// The changes that others have made to a table since its pending one was begun; nil when there are none,
+  /// and when nothing is pending.
   ///
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   package func changeBesidePending(_ name: String) throws -> String? {
@@ -52,9 +52,9 @@ extension WriteTransaction {
     try state.publishPending(name, overChanges: overChanges)
   }
 
-  /// Drops what is pending under a name.
+  /// Drops the pending table of a name.
   ///
-  /// - Returns: false when nothing was.
+  /// - Returns: false when there was none.
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   @discardableResult
   package func abandonPending(_ name: String) throws -> Bool { try state.abandonPending(name) }

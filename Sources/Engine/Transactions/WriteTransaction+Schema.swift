@@ -1,11 +1,11 @@
-/// Changing which tables there are.
+/// Creating, renaming and deleting tables.
 extension WriteTransaction {
   /// The number that programs have given to the tables' schema; see `Schema`.
   public var schemaVersion: UInt64 { state.catalogue.schemaVersion }
 
   func setSchemaVersion(_ version: UInt64) throws { try state.setSchemaVersion(version) }
 
-  /// Every table as a program would declare it, oldest first.
+  /// Every table in the form of a declaration, oldest first.
   func definitions() throws -> [FoundTable] {
     try tableNames.map { name in
       let table = try table(name)
@@ -27,11 +27,11 @@ extension WriteTransaction {
       indexes: definition.indexes)
   }
 
-  /// Gives a table another name. `WritableTable` values of it go on.
+  /// Gives a table another name. Existing `WritableTable` values of it stay valid.
   ///
   /// - Complexity: O(1).
-  /// - Throws: `EngineError.noSuchTable`; `.tableExists`, `.invalidSchema` for a name that is taken or
-  ///   empty; `.transactionEnded`.
+  /// - Throws: `EngineError.noSuchTable`; `.tableExists`, `.invalidSchema` for a name that is taken or empty;
+  ///   `.transactionEnded`.
   public func renameTable(_ name: String, to newName: String) throws {
     try state.renameTable(name, to: newName)
   }
@@ -78,7 +78,7 @@ extension TransactionState {
 
   func deleteTable(_ name: String) throws {
     let number = try programEditor(name).number
-    // What it has stands in the way of nobody, but its blocks would be lost.
+    // Companions that stayed would be in nobody's way, but their blocks would be lost.
     let companions = catalogue.tables.filter { Catalogue.isCompanion($0.name, of: number) }
     for name in companions.map(\.name) + [name] { try removeTable(name) }
   }

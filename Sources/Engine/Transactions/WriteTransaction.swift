@@ -7,7 +7,7 @@
 /// a time may be open on a file, among all threads and processes.
 public struct WriteTransaction: ~Copyable {
   let state: TransactionState
-  /// False when somebody else ends it.
+  /// False when another object ends it.
   private let isOwner: Bool
 
   init(state: TransactionState, isOwner: Bool = true) {
@@ -82,10 +82,9 @@ public struct WriteTransaction: ~Copyable {
     WritableTable(try state.programEditor(name))
   }
 
-  /// The table that keeps something for another one; nil when there is none and none is to be made.
+  /// The table that keeps data for another one; nil when there is none and none should be created.
   ///
-  /// - Parameter columns: what one is made of where there is none, the first of them its key; nil: none is
-  ///   made.
+  /// - Parameter columns: of a new table, the first of them its key; nil: none is created.
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   package func companion(
     _ purpose: String, of table: WritableTable, columns: [Column]?
@@ -93,10 +92,10 @@ public struct WriteTransaction: ~Copyable {
     try state.companion(purpose, of: table.editor, columns: columns).map { WritableTable($0) }
   }
 
-  /// The table that keeps something for the file; nil when there is none and none is to be made. Going back
-  /// to an older version leaves it as it is.
+  /// The table that keeps data for the file; nil when there is none and none should be created. Going back to
+  /// an older version does not change it.
   ///
-  /// - Parameter columns: what one is made of where there is none, without a key; nil: none is made.
+  /// - Parameter columns: of a new table, without a key; nil: none is created.
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   package func ownTable(_ purpose: String, columns: [Column]?) throws -> WritableTable? {
     try state.ownTable(purpose, columns: columns).map { WritableTable($0) }

@@ -26,7 +26,7 @@ package final class ClusterStore {
   /// The table's columns as clusters number them; set before the first cluster is opened.
   package var columnIDs: [UInt32] = []
 
-  /// - Parameter builder: nobody else may use it meanwhile.
+  /// - Parameter builder: used by this store alone meanwhile.
   package init(
     writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64, builder: ClusterBuilder
   ) {

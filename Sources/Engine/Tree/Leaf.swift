@@ -74,7 +74,7 @@ package struct Leaf {
       reader: try cluster.open(id: id), changes: overlay.flatMap { OverlayColumn($0, id: id) })
   }
 
-  /// What is known about a column's values without reading all of them.
+  /// Facts about a column's values, without reading all of them.
   ///
   /// - Complexity: O(1), or O(changed and deleted rows).
   package func statistics(id: UInt32) throws(ClusterError) -> LeafStatistics {
@@ -88,7 +88,7 @@ package struct Leaf {
   }
 }
 
-/// What is known about a leaf's column without reading all of it.
+/// Facts about a leaf's column, without reading all of it.
 package struct LeafStatistics: Equatable {
   package let nullCount: Int
   /// The kind of values that have the bounds.
@@ -137,7 +137,7 @@ package struct LeafColumn {
   /// then hold for the leaf.
   package var unchanged: ColumnReader? { changes == nil ? reader : nil }
 
-  /// The stored column, whatever was changed since.
+  /// The stored column, regardless of changes.
   var stored: ColumnReader { reader }
 
   /// A row's value; null for a row that does not exist.

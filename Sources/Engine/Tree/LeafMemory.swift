@@ -1,4 +1,4 @@
-/// The bytes of a leaf that is in memory only, for as long as somebody reads it.
+/// The bytes of a leaf that is in memory only, for as long as a reader has it.
 ///
 /// Unsafe because leaves are read in place, wherever they are.
 final class LeafMemory {

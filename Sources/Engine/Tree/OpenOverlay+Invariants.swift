@@ -5,7 +5,7 @@
     /// Deleted and changed rows ascend and lie in the base, no row is both, and records lie in the arena and
     /// have the stated number of bytes.
     ///
-    /// Checked whenever it is closed, which takes as long anyway.
+    /// Checked whenever the overlay is closed, which takes as long anyway.
     ///
     /// - Complexity: O(deleted and changed rows).
     package func checkInvariants() throws(BrokenInvariant) {

@@ -52,7 +52,7 @@ package struct OverlayBlock {
 
   package var byteCount: Int { bytes.count }
 
-  /// The same block over another place of what lies below it.
+  /// The same block over another place of the block below it.
   static func copy(of bytes: UnsafeRawBufferPointer, over below: BlockReference) -> [UInt8] {
     var writer = ByteWriter(capacity: BlockReference.encodedBytes)
     below.encode(into: &writer)

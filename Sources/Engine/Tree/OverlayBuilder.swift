@@ -3,7 +3,7 @@ import Base
 /// Makes the block of a transaction's changes to a leaf.
 ///
 /// Compares the changed rows with the base and writes only the fields that differ. Older blocks that are no
-/// larger than what lies over them are merged into the new one. Each remaining block is then larger than the
+/// larger than the blocks over them are merged into the new one. Each remaining block is then larger than the
 /// one above it: a record is copied only a few times before its cluster is rewritten, however long that
 /// takes, and few blocks lie over a cluster.
 ///

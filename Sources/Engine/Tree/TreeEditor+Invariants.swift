@@ -24,15 +24,15 @@
       }
     }
 
-    /// The same for keys: first keys ascend, and so do the leaves that are open as rows, between those of
-    /// their neighbours. Not for forged files: their leaves are read as they are.
+    /// Keys: first keys ascend, and so do the leaves that are open as rows, between those of their
+    /// neighbours. Not checked for forged files: their leaves are read as they are.
     ///
     /// - Complexity: O(rows in memory).
     package func checkKeys() throws(BrokenInvariant) {
       if let root { try checkKeys(root, before: nil) }
     }
 
-    /// To be called at the end of a change.
+    /// Checks some of the changes. Call at the end of each.
     func requireInvariantsNowAndThen() {
       let isPower = changeCount & (changeCount - 1) == 0
       if isPower || changeCount & 4095 == 0 { Invariants.require(checkInvariants) }

@@ -25,8 +25,7 @@ extension TreeEditor {
     }
   }
 
-  /// How many objects have lower keys than a given one, not counting those in the leaf where the key belongs,
-  /// and that leaf, if there is one.
+  /// The number of objects before the leaf where a key belongs, and that leaf, if there is one.
   ///
   /// A node's first key may be too low: its first objects may have been deleted. So when no leaf can hold a
   /// key, the objects need not all have greater ones.

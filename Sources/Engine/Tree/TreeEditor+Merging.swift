@@ -1,4 +1,4 @@
-/// Putting one cluster in the place of several leaves that say the same.
+/// Replacing several leaves by one cluster with the same rows.
 extension TreeEditor {
   /// True when these leaves are the tree's, and follow each other.
   func hasNeighbours(_ group: [NodeEntry]) throws -> Bool {

@@ -43,12 +43,13 @@ extension TreeEditor {
     return nil
   }
 
-  /// Marks the nodes on the way to the last leaf as changed, and adds objects to their last children.
+  /// Marks the nodes on the way to the last leaf as changed, and changes the object counts of their last
+  /// children.
   ///
   /// - Parameters:
-  ///   - more: so many more.
-  ///   - fewer: and so many fewer.
-  ///   - bottom: the lowest level whose child gets them.
+  ///   - more: how many objects are added.
+  ///   - fewer: how many are removed.
+  ///   - bottom: the lowest level whose counts change.
   func changeEdge(more: UInt64 = 0, fewer: UInt64 = 0, bottom: Int = 1) {
     var current = root
     while let node = current {

@@ -7,7 +7,7 @@ struct TreeParts {
   struct Part {
     let entry: NodeEntry
     let level: Int
-    /// The first key of what follows in the tree: all keys of the part are lower. Nil at the tree's end.
+    /// The first key after the part: all keys of the part are lower. Nil at the tree's end.
     let end: Int64?
   }
 
@@ -15,7 +15,7 @@ struct TreeParts {
   private var stack: [(node: Node, next: Int, end: Int64?)] = []
   /// The next part; nil behind the last.
   private(set) var part: Part?
-  /// How many objects of the tree come before it.
+  /// How many objects of the tree come before the part.
   private(set) var position: UInt64 = 0
 
   init(_ tree: TreeReader) {

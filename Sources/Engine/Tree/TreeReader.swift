@@ -24,8 +24,8 @@ package struct TreeReader: Sendable {
     return try Node(bytes, of: entry, level: level, path: blocks.storage.path)
   }
 
-  /// A node on the path to one object: its entries are checked once, like its checksum. Traversing many
-  /// objects, or freeing a node's blocks, checks them again, which costs little then.
+  /// A node on the path to one object. Its entries are checked once, like its checksum. Traversing many
+  /// objects, or freeing a node's blocks, checks them again, at little cost compared with the rest.
   private func nodeOnWay(_ entry: NodeEntry, level: Int) throws(BlockError) -> Node {
     let bytes = try blocks.block(entry.reference, end: end)
     let parts = blocks.verifiedParts(of: entry.reference)

@@ -1,4 +1,4 @@
-/// How amounts and shares are spelled: numbers with a currency or a percent sign beside them.
+/// The spelling of amounts and shares: numbers with a currency or a percent sign beside them.
 ///
 /// A pattern is an example: `$1,234.5`, `1.234,5 €`, `USD 1.5`, `1.5%`; `1.234,5` is a number without either.
 /// A spelling may have the currency on either side of its number, with or without a blank between them, or

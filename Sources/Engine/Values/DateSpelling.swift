@@ -1,4 +1,4 @@
-/// How the date-times of one column are spelled: what the moment itself does not determine.
+/// The spelling of the date-times of one column, as far as the moment does not determine it.
 struct DateTimeStyle: Equatable, Sendable {
   enum Zone: UInt8, Sendable {
     case none = 0

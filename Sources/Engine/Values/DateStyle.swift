@@ -46,7 +46,7 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// What separates the parts: a byte, and whether a space follows the second one.
+  /// The separator of the parts: a byte, and whether a space follows the second one.
   private var separator: (byte: UInt8, isWide: Bool) {
     switch self {
     case .iso, .dashedDayMonthYear: (0x2D, false)
@@ -65,7 +65,7 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
     var day = 0
   }
 
-  /// Days since 1970; nil when the spelling is not exactly what `write` makes of a day.
+  /// Days since 1970; nil unless the spelling is exactly the one that `write` gives that day.
   func parse(_ spelling: SpellingView) -> Int32? {
     if self == .iso { return DateSpelling.parseDate(spelling) }
     guard Self.isLikely(spelling) else { return nil }

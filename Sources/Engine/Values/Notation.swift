@@ -179,7 +179,7 @@ public final class Notation: Sendable {
     return PlainSpelling.read(spelling, pattern.parse)
   }
 
-  /// Calls `use` with a number of the notation as it is without one; nil when the spelling is none.
+  /// Calls `use` with a number of the notation in plain spelling; nil when the text is not one.
   func withPlainNumber<Result>(
     _ spelling: SpellingView, _ use: (SpellingView) -> Result?
   ) -> Result? {

@@ -57,7 +57,7 @@ enum PlainSpelling {
     }
   }
 
-  /// Applies `parse` to a spelling, or to what is between the blanks around it.
+  /// Applies `parse` to a spelling, or to the part between the blanks around it.
   @inline(__always)
   static func read<Result>(
     _ spelling: SpellingView, _ parse: (SpellingView) -> Result?

@@ -2,8 +2,8 @@ extension Reading {
   /// Calls `use` with a number as programs write it: a point before the fraction, nothing between thousands,
   /// no blanks around it, and all of its digits.
   ///
-  /// - Parameter use: given the bytes, valid during the call.
-  /// - Returns: what `use` does; nil when the spelling is no number by this reading.
+  /// - Parameter use: gets the bytes, valid during the call.
+  /// - Returns: the result of `use`; nil when the spelling is not a number by this reading.
   /// - Complexity: O(n) in the spelling's length.
   package func withPlainNumber<Result>(
     _ spelling: UnsafeRawBufferPointer, _ use: (UnsafeRawBufferPointer) -> Result

@@ -19,12 +19,11 @@ package struct Reading: Sendable, Hashable {
   package static let text = Reading(.text)
   package static let data = Reading(.data)
 
-  /// The type, when spellings are read without a notation: numbers that are stored as such are then the
-  /// values.
+  /// The type, when spellings are read without a notation: stored numbers are then the values.
   @inline(__always)
   var plainType: ColumnType? { notation == nil ? type : nil }
 
-  /// True when a cluster's dates in that style are read as the days that are stored.
+  /// True when a cluster's dates in that style are read as the stored days.
   @inline(__always)
   func readsDays(_ style: DateStyle) -> Bool {
     if let notation { return notation.reads(style) }
@@ -47,8 +46,8 @@ package struct Reading: Sendable, Hashable {
     }
   }
 
-  /// What represents a decimal or a UUID in comparisons; nil for other types, and when the spelling does not
-  /// fit.
+  /// The 17 bytes that represent a decimal or a UUID in comparisons; nil for other types, and when the
+  /// spelling does not fit.
   @inline(never)
   package func wide(_ spelling: UnsafeRawBufferPointer) -> WideNumber? {
     switch type {

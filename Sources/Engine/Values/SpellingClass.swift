@@ -24,7 +24,7 @@ enum SpellingClass {
     if first &- 0x2B <= 0x0E { return classifyNumberOrDate(spelling) }
     let letter = first | 0x20
     if letter == 0x74 || letter == 0x66, parseBool(spelling) != nil { return .bool }
-    // NaN is what numeric columns call a missing number; an infinity counts as a number only in a column that
+    // Numeric columns write NaN for a missing number; an infinity counts as a number only in a column that
     // was declared as double.
     if letter == 0x6E || letter == 0x69, let number = NumberSpelling.special(spelling) {
       return number.isNaN ? .double : .longDecimal

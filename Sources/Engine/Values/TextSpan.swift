@@ -1,10 +1,14 @@
-/// Where the spelling of one field lies in an arena of bytes, or that the field is null.
+/// The place of a field's spelling in an arena of bytes, or the mark that the field is null.
 ///
 /// Eight bytes, so that a parser's matrix of spans (row by row) stays small. An empty spelling has length 0;
 /// null has a mark of its own.
+///
+/// `@usableFromInline`, as its properties: without it, other modules call what is `@inlinable` here for every
+/// field.
+@usableFromInline
 package struct TextSpan: Sendable, Equatable, BitwiseCopyable {
-  package var offset: UInt32
-  package var length: UInt32
+  @usableFromInline package var offset: UInt32
+  @usableFromInline package var length: UInt32
 
   @inlinable @inline(__always)
   package init(offset: UInt32, length: UInt32) {

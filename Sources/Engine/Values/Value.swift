@@ -211,7 +211,7 @@ extension Value: Equatable {
 }
 
 extension Value: Hashable {
-  /// Hashes what `==` compares.
+  /// Hashes the parts that `==` compares.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .null: hasher.combine(0 as UInt8)

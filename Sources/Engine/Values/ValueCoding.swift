@@ -11,7 +11,7 @@ extension CalendarDate: Codable {
 
   /// Encodes it as a text, `YYYY-MM-DD`.
   ///
-  /// - Throws: what the encoder throws.
+  /// - Throws: the encoder's errors.
   public func encode(to encoder: any Encoder) throws { try encoder.encode(self) }
 }
 
@@ -25,7 +25,7 @@ extension DateTime: Codable {
 
   /// Encodes it as a text, spelled as `description` is.
   ///
-  /// - Throws: what the encoder throws.
+  /// - Throws: the encoder's errors.
   public func encode(to encoder: any Encoder) throws { try encoder.encode(self) }
 }
 
@@ -39,7 +39,7 @@ extension TimeOfDay: Codable {
 
   /// Encodes it as a text, spelled as `description` is.
   ///
-  /// - Throws: what the encoder throws.
+  /// - Throws: the encoder's errors.
   public func encode(to encoder: any Encoder) throws { try encoder.encode(self) }
 }
 
@@ -53,7 +53,7 @@ extension ExactDecimal: Codable {
 
   /// Encodes it as a text, spelled as `description` is: a number would lose digits elsewhere.
   ///
-  /// - Throws: what the encoder throws.
+  /// - Throws: the encoder's errors.
   public func encode(to encoder: any Encoder) throws { try encoder.encode(self) }
 }
 
@@ -67,7 +67,7 @@ extension UniqueIdentifier: Codable {
 
   /// Encodes it as a text, spelled as `description` is.
   ///
-  /// - Throws: what the encoder throws.
+  /// - Throws: the encoder's errors.
   public func encode(to encoder: any Encoder) throws { try encoder.encode(self) }
 }
 

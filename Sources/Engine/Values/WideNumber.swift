@@ -1,9 +1,9 @@
-/// What represents decimals and UUIDs in comparisons: 17 bytes, the most significant first.
+/// Decimals and UUIDs as 17 bytes that compare in the same order, the most significant byte first.
 ///
 /// For a decimal, the first byte is 128 for zero, above it for positive numbers and below it for negative
 /// ones; the distance grows with the number of digits before the point. The other bytes hold the digits, from
-/// the first non-zero one on, as a number of 38 digits; for a negative number this is counted down from
-/// 2^127 - 1. For a UUID, the first byte is 0.
+/// the first non-zero one on, as a number of 38 digits; for a negative number this is counted down from 2^127
+/// - 1. For a UUID, the first byte is 0.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct WideNumber: Sendable, Hashable {
@@ -40,7 +40,7 @@ package struct WideNumber: Sendable, Hashable {
   /// The bytes of a UUID.
   var bytes: [UInt8] { withUnsafeBytes(of: body.bigEndian, Array.init) }
 
-  /// The next higher number, whether a value has it or not; nil behind the highest.
+  /// The next higher number, whether or not a value has it; nil behind the highest.
   var next: WideNumber? {
     if body < .max { return WideNumber(head: head, body: body + 1) }
     return head < .max ? WideNumber(head: head + 1, body: 0) : nil

@@ -2,16 +2,15 @@ import Base
 
 /// The second phase of every commit: turns complete versions into durable, visible ones.
 ///
-/// A version is *complete* when its blocks are written, *durable* when the blocks are flushed, a
-/// slot names it and the slot is flushed, and *visible* when readers may take it. A round makes the
-/// newest complete version durable; versions that were completed meanwhile share the next round.
-/// Nothing between a durable version's round and the next one can hurt it: a round writes the slot
-/// that does not hold it, and pages it reaches are not reused (the caller's duty, see `keptVersions`).
+/// A version is *complete* when its blocks are written, *durable* when the blocks are flushed, a slot names
+/// it and the slot is flushed, and *visible* when readers may take it. A round makes the newest complete
+/// version durable; versions that were completed meanwhile share the next round. Between two rounds nothing
+/// can damage the durable version: a round writes the slot that does not hold it, and the caller does not
+/// reuse its pages (see `keptVersions`).
 ///
-/// After a failed flush nothing is committed any more: the kernel may have dropped the pages, so
-/// what the disk holds is unknown. The commits that were not durable have come to nothing: the
-/// durable version is the newest again, and others may write, once nobody reads those commits any
-/// more: their pages are free to others.
+/// After a failed flush nothing is committed any more: the kernel may have dropped the pages, so the content
+/// of the disk is unknown. The commits that were not durable are void, and the durable version is the newest
+/// again. Other handles may write once nobody reads the void commits any more: those pages are free to them.
 ///
 /// Thread rule: any thread.
 package final class CommitPipeline: @unchecked Sendable {
@@ -24,29 +23,31 @@ package final class CommitPipeline: @unchecked Sendable {
     var complete: VersionRecord
     var durable: VersionRecord
     var durableSlot: Int
+    /// The version that this handle has put into both slots, flushed.
+    var mirrored: VersionRecord?
     /// The version that the running round makes durable.
     var target: VersionRecord?
     var failure: String?
     var transactionIsOpen = false
     var holdsWriting = false
-    /// True once this handle has made sure that the version it begins from is durable.
+    /// True once this handle has flushed the version that it begins from.
     var hasBegun = false
     var wanted: UInt64 = 0
-    /// Somebody waits for this version to become durable.
+    /// The newest version whose durability somebody waits for.
     var urgent: UInt64 = 0
-    /// The flusher thread waits for its next round to be due: no use waking it for one more commit.
+    /// The flusher thread waits for its next round to be due: one more commit need not wake it.
     var isPacing = false
     /// When the last round began.
     var lastRound: UInt64 = 0
     /// Waiting for their version to become durable, in order of version.
     var completions: [(version: UInt64, call: Completion)] = []
-    /// To be called by the flusher thread: nil, or why it failed.
+    /// Calls that the flusher thread has to make: with nil, or the reason of the failure.
     var ready: [(call: Completion, failure: String?)] = []
     var isStopping = false
     var isInRound = false
     /// Processor time of the flusher thread so far.
     var flusherNanoseconds: UInt64 = 0
-    /// Nobody was told yet that versions have come to nothing.
+    /// Nobody was told yet that versions are void.
     var owesNotice = false
   }
 
@@ -57,13 +58,13 @@ package final class CommitPipeline: @unchecked Sendable {
   private let roundLock = Lock()
   private var state: State
   private var flusher: Thread?
-  /// What readers of this process may take: ahead of the shared cell after commits without flush,
-  /// until they fail.
+  /// The newest version for readers of this process: ahead of the shared cell after commits without flush,
+  /// until these fail.
   private let ownVisible: VersionCell
   private let ownMemory: UnsafeMutableRawPointer
-  /// Told each version that has become visible to this process, with no lock held.
+  /// Called with each version that becomes visible to this process, with no lock held.
   private let becameVisible: @Sendable (UInt64) -> Void
-  /// Told, with no lock held, that versions which this process has seen have come to nothing.
+  /// Called, with no lock held, when versions that this process has seen are void.
   private let lostVersions: @Sendable () -> Void
 
   package init(
@@ -86,26 +87,26 @@ package final class CommitPipeline: @unchecked Sendable {
 
   deinit { ownMemory.deallocate() }
 
-  /// The newest version that a reader of this process may take. Never waits, and goes back only
-  /// when commits that were not durable have come to nothing.
+  /// The newest version that a reader of this process may take. Never waits. Goes back only when commits that
+  /// were not durable become void.
   package func visible() -> VersionRecord {
     let shared = coordination.visible.load()
     guard let own = ownVisible.load() else {
-      // Filled by `init`: there is always one.
+      // `init` fills the cell: this case does not occur.
       return shared ?? lock.withLock { state.durable }
     }
     if let shared, shared.version > own.version { return shared }
     return own
   }
 
-  /// Versions whose pages must not be written, readers' aside.
+  /// Versions whose pages must not be written, without those that readers hold.
   package func keptVersions() -> [VersionRecord] {
     lock.withLock {
       [state.complete, state.durable, visible()] + (state.target.map { [$0] } ?? [])
     }
   }
 
-  /// What the flusher thread has taken of a processor; waiting does not count.
+  /// Processor time of the flusher thread; waiting does not count.
   package var flusherNanoseconds: UInt64 { lock.withLock { state.flusherNanoseconds } }
 
   package var durableVersion: UInt64 { lock.withLock { state.durable.version } }
@@ -119,7 +120,7 @@ package final class CommitPipeline: @unchecked Sendable {
   ///
   /// - Parameter waiting: for how long; nil: as long as it takes.
   /// - Returns: the version to begin from, and whether somebody else may have written since.
-  /// - Throws: `CoordinationError.held` when that is too long, and what reading and flushing throw.
+  /// - Throws: `CoordinationError.held` when that takes too long, and the errors of reading and flushing.
   package func beginTransaction(waiting: Waiting? = nil) throws -> (
     base: VersionRecord, isFresh: Bool
   ) {
@@ -131,12 +132,12 @@ package final class CommitPipeline: @unchecked Sendable {
       return state.holdsWriting
     }
     do {
-      // What is written to a file that nobody finds is lost.
+      // Data written to a file that has lost its name would be lost.
       try storage.checkName()
       if held { return (lock.withLock { state.complete }, false) }
       if try !coordination.beginWriting() {
-        // Another handle has commits that are not durable. It makes them so when it is woken and
-        // sees who waits.
+        // Another handle has commits that are not durable. The message wakes it, it sees the waiting writer,
+        // and flushes.
         coordination.announce()
         var patience = waiting.map { Patience($0, least: Coordination.momentSeconds) }
         try coordination.beginWriting(&patience)
@@ -145,7 +146,8 @@ package final class CommitPipeline: @unchecked Sendable {
       let recovered = try Recovery.run(storage)
       let (known, hasBegun) = lock.withLock { (state.complete, state.hasBegun) }
       if recovered.record == known, hasBegun { return (known, false) }
-      // What readers were shown never goes back: they may hold it, and there would be two of its number.
+      // A version that readers have seen must not be replaced: they may hold it, and two versions would have
+      // its number.
       if let shown = coordination.visible.load(), shown.version > recovered.record.version {
         throw EngineError.damaged(
           path: storage.path, where: "the commit slots",
@@ -153,10 +155,10 @@ package final class CommitPipeline: @unchecked Sendable {
             "version \(shown.version), which has been read, is in neither; close the file everywhere"
         )
       }
-      // Another process went on from here, or left this file. If it was killed, or its last flush
-      // failed, its slot may be in memory only. Before a page of the version before it may be
-      // written, the slot has to be on the disk. So has the file's name: whoever created the file, or
-      // put a compacted one in place, may not have come so far.
+      // Another process wrote last. If it was killed, or its last flush failed, its slot may be in memory
+      // only. The slot has to be on the disk before a page of the version before it is overwritten. So has
+      // the file's name: the process that created the file, or renamed a compacted one into place, may have
+      // been killed before it flushed the folder.
       try write(CommitSlot(record: recovered.record, identity: identity), to: recovered.slot)
       do {
         try storage.flush()
@@ -164,8 +166,8 @@ package final class CommitPipeline: @unchecked Sendable {
       } catch {
         throw failed(error, "before this handle's first commit", durable: nil)
       }
-      // Killed between its flush and its publication, it has left readers with the version before,
-      // whose pages are about to be written.
+      // A process killed between its flush and its publication has left readers with the version before,
+      // whose pages are about to be overwritten.
       if coordination.visible.load() != recovered.record {
         coordination.visible.store(recovered.record)
         coordination.announce()
@@ -186,7 +188,7 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// The transaction has ended, one way or another.
+  /// Ends the transaction, committed or not.
   package func endTransaction() throws(SystemError) {
     lock.lock()
     defer { lock.unlock() }
@@ -194,11 +196,12 @@ package final class CommitPipeline: @unchecked Sendable {
     try releaseIfIdle()
   }
 
-  /// With the lock held: lets other processes write once nothing of ours is left to flush, or can be.
+  /// Gives up the right to write once this handle has nothing left to flush, or can flush nothing. Call with
+  /// the lock held.
   private func releaseIfIdle() throws(SystemError) {
     guard state.holdsWriting, !state.transactionIsOpen else { return }
     if state.complete.version != state.durable.version {
-      // What a round is just writing is part of the file.
+      // The version of a running round is becoming part of the file.
       guard state.failure != nil, !state.isInRound else { return }
       state.holdsWriting = false
       return coordination.endWriting(onceUnreadBehind: state.durable.version)
@@ -207,9 +210,9 @@ package final class CommitPipeline: @unchecked Sendable {
     try coordination.endWriting()
   }
 
-  /// The transaction's blocks are written: its version is complete.
+  /// Notes a version whose blocks are all written.
   ///
-  /// - Throws: `EngineError.poisoned` or `.closed`; the version has then come to nothing.
+  /// - Throws: `EngineError.poisoned` or `.closed`; the version is void then.
   package func complete(_ record: VersionRecord) throws {
     try lock.withLock {
       if let failure = state.failure {
@@ -250,10 +253,10 @@ package final class CommitPipeline: @unchecked Sendable {
     try round(&published)
   }
 
-  /// With the lock held.
+  /// Call with the lock held.
   private func endRound() {
     state.isInRound = false
-    // Should it fail, the right to write goes with the lock file's descriptor.
+    // If it fails, closing the lock file's descriptor gives up the right to write.
     if state.failure != nil { try? releaseIfIdle() }
   }
 
@@ -268,7 +271,7 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// Asks the flusher thread to make the newest complete version durable, and goes on.
+  /// Asks the flusher thread to make the newest complete version durable, without waiting for it.
   package func requestDurability() {
     lock.withLock {
       state.wanted = state.complete.version
@@ -276,10 +279,10 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// Has the flusher thread call `completion` once the newest complete version is durable, whoever
-  /// makes it so. Completions are called in the order of versions, with no lock held.
+  /// Lets the flusher thread call `completion` once the newest complete version is durable, whichever thread
+  /// made it so. Completions are called in the order of versions, with no lock held.
   ///
-  /// - Parameter isUrgent: false when more commits are on their way, which may share the round.
+  /// - Parameter isUrgent: false when more commits will follow soon, which may share the round.
   package func onDurable(isUrgent: Bool = true, _ completion: @escaping Completion) {
     lock.withLock {
       if isUrgent { state.urgent = state.complete.version }
@@ -294,24 +297,25 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// Refuses all further commits. Those that are not durable come to nothing.
+  /// Refuses all further commits. Those that are not durable become void.
   package func fail(_ reason: String) {
     lock.withLock {
       if state.failure == nil {
         state.failure = reason
-        // First, so that none of them is taken any more. Who took one before has said so in its slot.
+        // First, so that no reader takes a void version any more. A reader that has taken one holds it in its
+        // slot.
         ownVisible.store(state.durable)
         state.owesNotice = true
       }
       state.ready += state.completions.map { ($0.call, reason) }
       state.completions = []
       lock.wakeAll()
-      // Should it fail, the right to write goes with the lock file's descriptor.
+      // If it fails, closing the lock file's descriptor gives up the right to write.
       try? releaseIfIdle()
     }
   }
 
-  /// Once, after a failure, with no lock held.
+  /// Reports void versions, once after a failure. Call with no lock held.
   private func tellOfLostVersions() {
     let owes = lock.withLock {
       defer { state.owesNotice = false }
@@ -345,7 +349,7 @@ package final class CommitPipeline: @unchecked Sendable {
     return true
   }
 
-  /// With the lock held: waits until a round is due, somebody waits for one, or there is other work.
+  /// Waits until a round is due, somebody waits for one, or there is other work. Call with the lock held.
   private func waitForPace() {
     state.isPacing = true
     defer { state.isPacing = false }
@@ -358,12 +362,12 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// One round, with `roundLock` held.
+  /// Makes one round. Call with `roundLock` held.
   ///
   /// - Parameter published: set to the version that became visible, also when an error follows.
   private func round(_ published: inout UInt64?) throws {
-    // In one step: where all is durable, another handle may write, and once this one has taken over
-    // what that wrote, a target from before would be written over it.
+    // One step under the lock: while everything is durable another handle may write, and if this handle then
+    // took over its version, an older target would be written over it.
     let due = try lock.withLock { () throws -> (target: VersionRecord, slot: Int)? in
       state.lastRound = System.monotonicNanoseconds
       if let failure = state.failure {
@@ -397,7 +401,8 @@ package final class CommitPipeline: @unchecked Sendable {
       fail(reason)
       throw EngineError.displaced(path: path, reason: reason)
     } catch {
-      // The slot is written: what begins from the version before would write over this one's pages.
+      // The slot is written: a transaction that began from the version before would overwrite this one's
+      // pages.
       throw failed(
         error, "after version \(target.version) was written", durable: durable,
         "whether version \(target.version) is too, shows when the file is opened again")
@@ -422,23 +427,36 @@ package final class CommitPipeline: @unchecked Sendable {
   }
 
   /// Writes the durable version into the other slot too, so that damage to one slot loses nothing.
-  /// To be called when all is durable and this process may write.
+  /// To be called when all is durable and this process may write. Closing after `trim` does it a second time:
+  /// what is there already needs no flush.
   package func mirrorSlot() throws {
     roundLock.lock()
     defer { roundLock.unlock() }
-    let (record, slot, failure) = lock.withLock {
-      (state.durable, state.durableSlot ^ 1, state.failure)
+    let (record, slot, failure, isMirrored) = lock.withLock {
+      (state.durable, state.durableSlot ^ 1, state.failure, state.mirrored == state.durable)
     }
     guard failure == nil else { return }
     do {
-      try write(CommitSlot(record: record, identity: identity), to: slot)
+      let page = CommitSlot(record: record, identity: identity).page()
+      // Somebody else may have written to it meanwhile, in vain, and gone.
+      if isMirrored, (try? holds(page, slot)) ?? false { return }
+      try page.withUnsafeBytes { try storage.write($0, at: slot * Layout.pageBytes) }
       try storage.flush()
     } catch {
       throw failed(error, "on a second slot for version \(record.version)", durable: record.version)
     }
+    lock.withLock { state.mirrored = record }
   }
 
-  /// Refuses all further commits, and says what failed, where, and what is known.
+  /// Whether a slot's page has these bytes.
+  private func holds(_ page: [UInt8], _ slot: Int) throws -> Bool {
+    var found = [UInt8](repeating: 0, count: page.count)
+    let offset = slot * Layout.pageBytes
+    let count = try found.withUnsafeMutableBytes { try storage.read(into: $0, at: offset) }
+    return count == page.count && found == page
+  }
+
+  /// Refuses all further commits. The error says what failed, where, and which versions are safe.
   ///
   /// - Parameter durable: the version known to be on the disk.
   private func failed(
@@ -456,7 +474,7 @@ package final class CommitPipeline: @unchecked Sendable {
     return .poisoned(path: storage.path, cause: cause)
   }
 
-  /// Ends the flusher thread; what it has not flushed stays undone, and its completions are told so.
+  /// Ends the flusher thread. Commits that it has not flushed are void, and their completions are told so.
   package func stop() {
     let thread = lock.withLock {
       state.isStopping = true
@@ -475,7 +493,7 @@ package final class CommitPipeline: @unchecked Sendable {
     for completion in due { completion.call(completion.failure) }
     let reason = "the database was released before it was flushed"
     for completion in late { completion.call(reason) }
-    // Whoever holds a snapshot yet keeps the lock file open, and with it the right to write.
+    // A snapshot that is still held keeps the lock file open, and with it the right to write.
     if lock.withLock({ state.complete.version != state.durable.version }) { fail(reason) }
   }
 }

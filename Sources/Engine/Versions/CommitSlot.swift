@@ -16,14 +16,14 @@ import Base
 package struct CommitSlot: Sendable, Equatable {
   package static let magic: [UInt8] = Array("SheafDB\n".utf8)
   package static let format: UInt32 = 1
-  /// Of a version with a history: its pages and those of kept versions must not be written by a program that
-  /// knows format 1 only.
+  /// The format of a version with a history: a program that knows only format 1 would write over its pages
+  /// and those of kept versions.
   package static let formatWithHistory: UInt32 = 2
-  /// Of a version whose history has pending tables: a program that knows format 2 would count the pages that
-  /// these share with the visible ones for one of them alone, and free them.
+  /// The format of a version whose history has pending tables. These share pages with the visible tables; a
+  /// program that knows only format 2 would count a shared page for one of the two, and free it.
   package static let formatWithPending: UInt32 = 3
-  /// What keys of several columns add to these: a program that knows formats 1 to 3 alone would not keep them
-  /// unique.
+  /// Added to the format when keys have several columns: a program that knows only formats 1 to 3 would not
+  /// keep them unique.
   package static let compoundKeys: UInt32 = 3
   static let formats = format...formatWithPending + compoundKeys
   package static let encodedBytes = 80
@@ -52,25 +52,25 @@ package struct CommitSlot: Sendable, Equatable {
     return writer.bytes + [UInt8](repeating: 0, count: Layout.pageBytes - writer.count)
   }
 
-  /// What the first slot's page is in the copy that a compaction writes, and in the compacted file until the
-  /// newest version has been written there.
+  /// The first slot's page in the copy that a compaction writes, and in the compacted file until the newest
+  /// version has been written there.
   package static let temporaryPage: [UInt8] =
     CompanionFile.Mark.temporary.bytes
     + [UInt8](repeating: 0, count: Layout.pageBytes - CompanionFile.Mark.temporary.bytes.count)
 
-  /// What the first slot's page is while a database is being created: flushed before anything else is
-  /// written, and gone with the first commit, which takes its sector.
+  /// The first slot's page while a database is being created: flushed before anything else is written, and
+  /// overwritten by the first commit.
   package static let creationPage: [UInt8] = {
     let mark = Array("SheafNew database without a first version\n".utf8)
     return mark + [UInt8](repeating: 0, count: Layout.pageBytes - mark.count)
   }()
 
-  /// What a slot's page turned out to be.
+  /// The content of a slot's page.
   package enum PageContent: Sendable, Equatable {
     /// Never written: all zeros, or the mark of a compaction's copy.
     case empty
     case valid(CommitSlot)
-    /// A checksum that fits, of a format this code does not know.
+    /// The checksum matches, but the format is unknown to this program.
     case otherFormat(UInt32)
     case damaged(String)
     case foreign
@@ -121,7 +121,7 @@ package struct CommitSlot: Sendable, Equatable {
 }
 
 extension VersionRecord {
-  /// What a slot with the version says.
+  /// The format number in the version's slot.
   package var format: UInt32 {
     let plain =
       hasPending

@@ -1,17 +1,18 @@
 import Base
 
-/// How a lock file is found or made, and joined.
+/// Finding or creating the lock file, and joining its participants.
 extension Coordination {
-  /// Opens the lock file and takes the registration and presence locks; true when nobody else has
-  /// the database open.
+  /// Opens the lock file and takes the registration and presence locks; true when nobody else has the
+  /// database open.
   ///
-  /// - Throws: `ObstructionError` when the name is somebody else's; `CoordinationError.held`;
+  /// - Throws: `ObstructionError` when something that is not Sheaf's has the name; `CoordinationError.held`;
   ///   `EngineError.cancelled`; `SystemError`.
   static func enter(_ path: String, _ database: String, _ waiting: Waiting) throws
     -> (Int32, alone: Bool)
   {
     var patience: Patience? = Patience(waiting, least: momentSeconds)
-    // Those who wait for a compaction hinder each other for moments: that is not what they wait for.
+    // Several handles that wait for one compaction also hold the registration lock for moments; the notice
+    // names the compaction, not these.
     var obstacle = Held.registration
     while true {
       let descriptor = try register(path, database, obstacle, &patience)
@@ -22,7 +23,8 @@ extension Coordination {
           && !System.lock(
             descriptor, .shared, at: LockByte.presence, length: 1, wait: false, path: path)
         {
-          // Without the registration, for which others would wait, and not know for what this one does.
+          // Releases the registration lock during the pause: otherwise others would wait for it, and could
+          // not tell that a compaction is the cause.
           _ = try System.lock(
             descriptor, .none, at: LockByte.registration, length: 1, wait: false, path: path)
           obstacle = .presence
@@ -45,12 +47,12 @@ extension Coordination {
     }
   }
 
-  /// However little is to be waited, what everybody has for a moment is no reason to refuse.
+  /// The least wait for locks that are held only for moments, even if the caller wants not to wait.
   static let momentSeconds = 0.1
 
   /// Opens the lock file and takes the registration lock.
   ///
-  /// - Parameter obstacle: what is said to be waited for.
+  /// - Parameter obstacle: the cause of the wait, for notices and errors.
   private static func register(
     _ path: String, _ database: String, _ obstacle: Held,
     _ patience: inout Patience?
@@ -70,14 +72,14 @@ extension Coordination {
   /// Runs `body` while nobody has the database open nor can open it, then removes the lock file.
   ///
   /// - Returns: false, and `body` was not run, when somebody has it open: here or in another process.
-  /// - Throws: `CoordinationError.held` when somebody has been opening it for too long; what `body` throws.
+  /// - Throws: `CoordinationError.held` when somebody has been opening it for too long; the error of `body`.
   package static func whileUnused(
     _ path: String, database: String, _ body: () throws -> Void
   ) throws -> Bool {
     var patience: Patience? = Patience(Waiting())
     while true {
       let descriptor = try register(path, database, .registration, &patience)
-      // Whoever waits for the locks finds the file gone then, and makes another.
+      // A process that waits for the locks then finds the file gone, and creates another.
       defer { System.close(descriptor) }
       guard try CompanionFile.isNamed(path, descriptor) else { continue }
       guard
@@ -92,12 +94,13 @@ extension Coordination {
     }
   }
 
-  /// Gives the lock file its length, as bytes that are there: a hole that the disk has no room for
-  /// would end the process when the mapping is written to. The mark comes first.
+  /// Writes the whole length of the lock file: if the disk had no room for a hole in it, writing to the
+  /// mapping would end the process. The mark comes first.
   private static func fill(_ descriptor: Int32, from start: Int, path: String)
     throws(SystemError)
   {
-    // A file system that writes every block to a new place may find none for a page that was there before.
+    // A file system that writes every block to a new place may have no room even for a page that exists
+    // already.
     if start == 0 { System.writeInPlace(descriptor) }
     let mark = start == 0 ? CompanionFile.Mark.lock.bytes : []
     let bytes = mark + [UInt8](repeating: 0, count: Offset.bytes - start - mark.count)
@@ -128,7 +131,7 @@ extension Coordination {
     else { throw CoordinationError.replaced(path) }
   }
 
-  /// Finds a participant's byte that nobody holds, and clears what its last owner left.
+  /// Finds a participant's byte that nobody holds, and clears the reader slots of its last owner.
   static func takePlace(
     _ descriptor: Int32, _ memory: UnsafeMutableRawPointer, path: String
   ) throws -> (Int, UInt64) {
@@ -137,8 +140,8 @@ extension Coordination {
       descriptor, .exclusive, at: LockByte.participants + index, length: 1, wait: false,
       path: path)
     {
-      // What a participant killed here held is nobody's: without this the newcomer's byte would
-      // make it look alive.
+      // The slots of a killed participant belong to nobody; once the newcomer locks the byte, they would look
+      // alive.
       for slot in 0..<Offset.allSlotCount {
         let owner = word(memory, Offset.readers + slot * 64)
         let left = owner.load()

@@ -55,11 +55,11 @@ package final class Coordination: @unchecked Sendable {
 
   enum LockByte {
     static let base = 1 << 30
-    /// Shared: the database is open. Exclusive: alone, for setting up and for compaction.
+    /// Shared by all that have the database open; exclusive for setting up and for compaction.
     static let presence = base
-    /// Held for the moment of joining, or of taking a place in the writers' queue.
+    /// Held while joining, and while taking a place in the writers' queue.
     static let registration = base + 1
-    /// Held by the process that has commits which are not durable yet, or is writing.
+    /// Held by the process that is writing or has commits that are not durable yet.
     static let writing = base + 2
     static let participants = base + 1024
     static let participantCount = 1024
@@ -81,22 +81,22 @@ package final class Coordination: @unchecked Sendable {
   /// This participant's byte and its token in the reader slots.
   let participant: Int
   let token: UInt64
-  /// What it says of itself to others that wait.
+  /// The number of this process, for the messages of others that wait.
   let process = UInt64(System.processIdentifier)
   /// 0: taking part. 1: leaves once no version is held. 2: has left.
   private let wantsToLeave: AtomicWord
   private let leaving = Lock()
-  /// On the present database file; guarded by `leaving`.
+  /// Locks on the present database file; guarded by `leaving`.
   private var locks: FileLocks?
   private let busErrors: BusErrors.MappingNote?
   /// 1: the right to write is given up once no version behind `unread` is held.
   private let owesWriting = AtomicWord.allocate()
-  /// Guarded by `leaving`.
+  /// The version meant by `owesWriting`; guarded by `leaving`.
   private var unread: UInt64?
-  /// How many of the watchers are this handle's own, 0 or 1.
+  /// This handle's share of the count of watchers, 0 or 1.
   private let ownWatchers = AtomicWord.allocate()
 
-  /// Private memory: nobody else takes part.
+  /// Uses private memory: no other process takes part.
   package init(privateFor path: String) throws(SystemError) {
     guard let memory = System.reserve(length: Offset.bytes) else {
       throw SystemError.noMemory("reserve lock memory", path)
@@ -112,17 +112,17 @@ package final class Coordination: @unchecked Sendable {
     visible = VersionCell(memory + Offset.visible)
   }
 
-  /// Joins the participants of a database file, waiting while one of them is compacting it, or just joining.
+  /// Joins the participants of a database file. Waits while another one is compacting it or joining.
   ///
   /// - Parameters:
   ///   - path: of the lock file.
   ///   - database: the path of the database, whose owner and permissions the lock file gets.
   ///   - waiting: for how long.
-  ///   - open: opens (or creates) the database file and says which file it is. Called with the
-  ///     presence lock held, so that a compaction that just finished is seen; when `alone`, nobody
-  ///     else can join before it returns, and it stores the newest version in the cell.
-  /// - Throws: `CoordinationError.replaced` when others have another file open under this name, `.held` when
-  ///   others would have had to be waited for longer; `EngineError.cancelled`.
+  ///   - open: opens (or creates) the database file and returns its identity. Called with the presence lock
+  ///     held, so that it sees the result of a compaction that has just finished. When `alone`, nobody else
+  ///     can join before it returns, and it stores the newest version in the cell.
+  /// - Throws: `CoordinationError.replaced` when others have another file open under this name, `.held` after
+  ///   too long a wait; `EngineError.cancelled`.
   package init(
     path: String, database: String, waiting: Waiting,
     open: (_ alone: Bool, _ visible: VersionCell, _ lockFile: FileIdentity) throws -> FileIdentity
@@ -147,8 +147,8 @@ package final class Coordination: @unchecked Sendable {
       do {
         visible = VersionCell(memory + Offset.visible)
         if alone {
-          // Nobody else is here: whatever a crash left in the file means nothing any more. But for the
-          // mark, which says at every moment whose the file is.
+          // Nobody else is here: data left by a crash is void. The mark alone stays valid all the time, since
+          // it says that the file is Sheaf's.
           Self.word(memory, 0).store(Self.magic)
           (memory + 8).initializeMemory(as: UInt8.self, repeating: 0, count: Offset.bytes - 8)
         }
@@ -164,7 +164,7 @@ package final class Coordination: @unchecked Sendable {
           try Self.verifyHeader(memory, path: path, identity: identity)
         }
         (participant, token) = try Self.takePlace(descriptor, memory, path: path)
-        // It has this lock, shared or alone: there is nothing to wait for.
+        // Always granted at once: this handle holds the lock already, shared or exclusive.
         _ = try System.lock(
           descriptor, .shared, at: LockByte.presence, length: 1, wait: false, path: path)
         Self.word(memory, Offset.registering).store(0)
@@ -176,7 +176,7 @@ package final class Coordination: @unchecked Sendable {
         throw error
       }
     } catch {
-      // Nobody else has seen the file, and there is nothing to coordinate.
+      // No other process has seen the file, so there is nothing to coordinate.
       if alone, (try? CompanionFile.isNamed(path, descriptor)) == true {
         try? System.remove(path)
       }
@@ -222,8 +222,8 @@ package final class Coordination: @unchecked Sendable {
 
   /// While alone: the database is now another file (compaction has renamed a new one into place).
   ///
-  /// - Parameter first: the version it begins with. Snapshots of earlier ones read the earlier file, which
-  ///   lives as long as they do.
+  /// - Parameter first: the first version of the new file. Snapshots of earlier versions read the earlier
+  ///   file, which lives as long as they do.
   package func adopt(_ identity: FileIdentity, _ locks: FileLocks?, first: UInt64) {
     attend(with: locks)
     word(Offset.firstVersion).store(first)
@@ -231,12 +231,12 @@ package final class Coordination: @unchecked Sendable {
     word(Offset.inode).store(identity.inode)
   }
 
-  /// What ends with this handle's taking part.
+  /// Sets the file locks that end when this handle leaves.
   package func attend(with locks: FileLocks?) { leaving.withLock { self.locks = locks } }
 
-  /// Stops taking part, and removes the lock file if nobody else does. Call when no transaction is
-  /// open. A version that is still held here must stay visible to whoever comes next: then this
-  /// happens when it is released.
+  /// Stops taking part, and removes the lock file if nobody else does. Call when no transaction is open. A
+  /// version that this handle still holds must stay visible to later participants: then the handle leaves
+  /// when the version is released.
   package func leave() throws(SystemError) {
     leaving.lock()
     defer { leaving.unlock() }
@@ -249,18 +249,18 @@ package final class Coordination: @unchecked Sendable {
     if owesWriting.load() == 1 { endWritingIfUnread() }
     guard wantsToLeave.load() == 1 else { return }
     leaving.withLock {
-      // The kernel gives the locks up with the descriptor anyhow; only the file may stay behind.
+      // The kernel releases the locks with the descriptor in any case; at worst the file is left behind.
       try? leaveIfUnused()
     }
   }
 
   private func leaveIfUnused() throws(SystemError) {
     guard let descriptor, !holdsVersions, wantsToLeave.exchange(1, with: 2) else { return }
-    // Before the lock file is removed: whoever makes the next one would meet another's.
+    // Before the lock file is removed: the creator of the next one must not meet the locks of this one.
     try locks?.leave()
     let registered = try System.lock(
       descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
-    // Without the registration lock somebody may be about to join: then the file stays.
+    // Without the registration lock another process may be about to join: then the file stays.
     if registered {
       note(.registration, isHeld: true)
       if try becomeAlone(), try isInPlace() { try System.remove(path) }
@@ -274,7 +274,7 @@ package final class Coordination: @unchecked Sendable {
 
   private var holdsVersions: Bool { holdsVersions(after: nil) }
 
-  /// Whether this handle holds a version later than one, or any.
+  /// Whether this handle holds a version later than `version`; nil: any version.
   private func holdsVersions(after version: UInt64?) -> Bool {
     let used = min(Int(clamping: word(Offset.usedReaderSlots).load()), Offset.allSlotCount)
     return (0..<used).contains { slot in
@@ -302,7 +302,7 @@ package final class Coordination: @unchecked Sendable {
   func announce() {
     guard let descriptor, word(Offset.watchers).load() > ownWatchers.load() else { return }
     let byte: [UInt8] = [0]
-    // Should it fail, they look by themselves before long.
+    // If it fails, the watchers still look by themselves before long.
     byte.withUnsafeBytes { try? System.write(descriptor, at: Offset.touched, $0, path: path) }
   }
 
@@ -314,8 +314,8 @@ package final class Coordination: @unchecked Sendable {
     return try System.linkStatus(path: path)?.identity == identity
   }
 
-  /// Somebody may have removed the lock file. Who opens the database after that makes a new one, and
-  /// neither sees the other: nothing must be written then.
+  /// Throws when the lock file was removed. The next process to open the database then creates a new one, and
+  /// the two processes do not see each other: neither may write.
   package func checkLockFile() throws {
     if try !isInPlace() { throw CoordinationError.lockFileLost(path) }
   }
@@ -329,7 +329,7 @@ package final class Coordination: @unchecked Sendable {
     return isTaken
   }
 
-  /// Waits for it.
+  /// Takes the right to write, waiting for it.
   ///
   /// - Parameter patience: nil: as long as it takes.
   /// - Throws: `CoordinationError.held`, `EngineError.cancelled`, `SystemError`.
@@ -347,8 +347,8 @@ package final class Coordination: @unchecked Sendable {
       descriptor, .none, at: LockByte.writing, length: 1, wait: false, path: path)
   }
 
-  /// Ends `beginWriting` as soon as this handle holds no version later than one: such versions have
-  /// come to nothing, and whoever writes next takes their pages.
+  /// Ends `beginWriting` as soon as this handle holds no version later than `version`: later versions are
+  /// void, and the next writer takes their pages.
   package func endWriting(onceUnreadBehind version: UInt64) {
     leaving.withLock { unread = version }
     owesWriting.store(1)
@@ -360,7 +360,7 @@ package final class Coordination: @unchecked Sendable {
       guard let version = unread, !holdsVersions(after: version) else { return }
       unread = nil
       owesWriting.store(0)
-      // Should it fail, the right goes with the descriptor.
+      // If it fails, closing the descriptor gives up the right.
       try? endWriting()
     }
   }

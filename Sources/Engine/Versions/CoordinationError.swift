@@ -1,6 +1,6 @@
 import Base
 
-/// Why a database's participants could not be joined.
+/// Why participants of a database could not be joined, or did not give up a lock.
 package enum CoordinationError: Error, Equatable, CustomStringConvertible {
   case foreignLockFile(String)
   case replaced(String)
@@ -10,7 +10,7 @@ package enum CoordinationError: Error, Equatable, CustomStringConvertible {
   case tooManyParticipants(String, Int)
   case tooManyReaders(String, Int)
   case tooManyWriters(String, Int)
-  /// Somebody had for so long what was to be waited for.
+  /// Another participant held the lock for longer than the wait.
   case held(Coordination.Held, lockFile: String, process: Int32?, seconds: Double)
 
   package var description: String {
@@ -50,14 +50,15 @@ package enum CoordinationError: Error, Equatable, CustomStringConvertible {
 }
 
 extension Coordination {
-  /// What participants have for themselves alone, and others wait for.
+  /// The locks that one participant holds exclusively, and others wait for.
   package enum Held: Sendable, Equatable {
     case registration
     case presence
     case turn
     case writing
 
-    /// The word that says which process has it, as the system does not; 0: nobody has said so.
+    /// The word for the process that holds the lock, which the system does not tell; 0: no process has noted
+    /// itself.
     var place: Int {
       switch self {
       case .registration: Offset.registering
@@ -67,7 +68,7 @@ extension Coordination {
       }
     }
 
-    /// What is waited for.
+    /// The cause of a wait, in words.
     func description(_ process: Int32?) -> String {
       let who = process.map { "process \($0), which" } ?? "a process that"
       return switch self {
@@ -79,7 +80,7 @@ extension Coordination {
     }
   }
 
-  /// The process that says it has it, while it lives.
+  /// The process that holds the lock, by the system or its own note; nil when that process has ended.
   static func holder(_ what: Held, at byte: Int, _ descriptor: Int32, path: String) -> Int32? {
     if let process = System.lockHolder(descriptor, at: byte, length: 1) { return process }
     var word: UInt64 = 0
@@ -92,10 +93,11 @@ extension Coordination {
     return process
   }
 
-  /// Takes a lock that others give up before long, or after a while.
+  /// Takes a lock that others release after a moment or a while.
   ///
   /// - Parameter patience: nil: waits in the kernel, as long as it takes.
-  /// - Throws: `CoordinationError.held` when they do not in time; `EngineError.cancelled`; `SystemError`.
+  /// - Throws: `CoordinationError.held` when they do not release it in time; `EngineError.cancelled`;
+  ///   `SystemError`.
   static func take(
     _ what: Held, _ kind: System.LockKind, at byte: Int, _ descriptor: Int32, path: String,
     _ patience: inout Patience?
@@ -107,9 +109,9 @@ extension Coordination {
     }
   }
 
-  /// Lets a moment pass, while somebody else has a lock.
+  /// Pauses for a moment, while another participant has a lock.
   ///
-  /// - Throws: `CoordinationError.held` when it was the last; `EngineError.cancelled`.
+  /// - Throws: `CoordinationError.held` when the time to wait is over; `EngineError.cancelled`.
   static func pause(
     for what: Held, at byte: Int, _ descriptor: Int32, path: String, _ patience: inout Patience?
   ) throws {
@@ -123,7 +125,7 @@ extension Coordination {
     }
   }
 
-  /// Says that this process has it, once it does, or has it no more, before it gives it up.
+  /// Notes that this process holds the lock. Call it after taking the lock, and before releasing it.
   func note(_ what: Held, isHeld: Bool) {
     word(what.place).store(isHeld ? process : 0)
   }

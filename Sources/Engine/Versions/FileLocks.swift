@@ -1,26 +1,24 @@
 import Base
 
-/// Locks on bytes of the database file itself, far behind its end, where nothing is stored: what the lock
-/// file cannot say, because somebody cannot write it or has another one.
+/// Locks on bytes of the database file itself, far behind its end, where nothing is stored. They serve
+/// handles that cannot write the lock file, or have joined another one.
 ///
 ///     1 << 61    a byte for each version: shared by the handles that read it
 ///     1 << 62    a byte for each lock file: shared by its handles that can write
 ///     5 << 60    a byte for each lock file: shared by its handles that read, and publish versions there only
 ///
-/// Taking a shared lock needs nothing but the right to read, and the kernel gives it up when its owner
-/// ends. Whose locks they are the kernel does not say, nor is there need.
+/// Taking a shared lock needs only the right to read, and the kernel releases it when its owner ends. The
+/// kernel does not tell the owners of locks, and nobody needs to know them.
 ///
-/// **Versions.** A handle that has no lock file (another user's folder, a medium that cannot be
-/// written), or that shares the file with handles of another lock file (hard links), finds the
-/// newest version in the commit slots, locks its byte, and looks at the slots again; if another one
-/// is the newest now, it begins anew. A writer asks for the locked bytes after the order that
-/// `Database.versionsToKeep` proves.
+/// **Versions.** A handle that has no lock file (another user's folder, a medium that cannot be written), or
+/// that shares the file with handles of another lock file (hard links), finds the newest version in the
+/// commit slots, locks its byte, and looks at the slots again; if another version is the newest now, it
+/// starts over. A writer asks for the locked bytes in the order that `Database.versionsToKeep` proves.
 ///
-/// **Lock files.** Handles that came to the file by different lock files do not see each other's
-/// slots and queue. So a handle that can write locks the byte of its lock file and then looks for
-/// others'; each of two sees the other, or one does, and refuses. A reader does likewise, and locks
-/// versions from then on where it finds a writer of another lock file, or where the file has
-/// several names.
+/// **Lock files.** Handles with different lock files do not see each other's slots and queue. So a handle
+/// that can write locks the byte of its lock file and then looks for the bytes of others. Of two such handles
+/// at least one sees the other, and refuses. A reader does likewise. It locks versions from then on if it
+/// finds a writer of another lock file, or if the file has several names.
 ///
 /// Thread rule: any thread.
 package final class FileLocks: @unchecked Sendable {
@@ -36,17 +34,17 @@ package final class FileLocks: @unchecked Sendable {
 
   private let storage: FileStorage
   private let lockFile: FileIdentity?
-  /// True for a handle whose versions no writer may see but by the locks.
+  /// True for a handle whose versions writers see only by these locks.
   package let locksVersions: Bool
   private let lock = Lock()
   /// How many holds share the lock of a version.
   private var counts: [UInt64: Int] = [:]
-  /// The byte by which writers of other lock files see this handle.
+  /// The byte that shows this handle to writers of other lock files.
   private var presence: Int?
 
   /// - Parameter lockFile: the lock file that the handle has joined; nil when it has none.
-  /// - Throws: `CoordinationError.openElsewhere` when the handle is to write and another lock
-  ///   file's are here.
+  /// - Throws: `CoordinationError.openElsewhere` when the handle can write and there are handles of another
+  ///   lock file.
   package init(_ storage: FileStorage, lockFile: FileIdentity?) throws {
     self.storage = storage
     self.lockFile = lockFile
@@ -82,7 +80,7 @@ package final class FileLocks: @unchecked Sendable {
     }
   }
 
-  /// The same for the file that a compaction has put in the place of this one.
+  /// The same locks on the file that a compaction has put in the place of this one.
   package func moved(to storage: FileStorage) throws -> FileLocks {
     try FileLocks(storage, lockFile: lockFile)
   }
@@ -93,7 +91,7 @@ package final class FileLocks: @unchecked Sendable {
     }
   }
 
-  /// A lock file's byte: of two at one time, two different ones, as good as always.
+  /// The number of a lock file's byte. Two lock files have different ones, except by a collision of hashes.
   private static func number(of lockFile: FileIdentity) -> Int {
     var writer = ByteWriter()
     writer.append(lockFile.device)
@@ -101,7 +99,7 @@ package final class FileLocks: @unchecked Sendable {
     return Int(Checksum.of(writer.bytes) % UInt64(LockByte.lockFileCount))
   }
 
-  /// The handle takes part no more, and holds no version.
+  /// Stops taking part. Call when the handle holds no version.
   func leave() throws(SystemError) {
     lock.lock()
     defer { lock.unlock() }
@@ -141,12 +139,12 @@ package final class FileLocks: @unchecked Sendable {
 
   /// Holds a version that the newest one keeps; nil for a handle that does not lock versions.
   ///
-  /// - Parameter find: finds it in what the slots name just now.
-  /// - Throws: what `find` throws, and what `holdNewest` does.
+  /// - Parameter find: finds the version in the history of the newest one.
+  /// - Throws: the errors of `find` and of `holdNewest`.
   package func hold(_ find: (_ newest: VersionRecord) throws -> VersionRecord) throws -> Hold? {
     guard locksVersions else { return nil }
     for _ in 0..<1000 {
-      // Whoever reads the history of the newest version holds that one.
+      // The newest version is held while `find` reads its history.
       guard let newest = try holdNewest() else { return nil }
       let record = try withExtendedLifetime(newest) { try find(newest.record) }
       try take(record.version)
@@ -159,9 +157,9 @@ package final class FileLocks: @unchecked Sendable {
 
   /// The newest version that the slots name.
   ///
-  /// A slot that is written just now can be read half old and half new; the other one then names
-  /// the durable version, which is as good. But what a damaged slot hides might be newer, and a
-  /// writer that is here may know it: then the version of the other slot is not safe.
+  /// A slot that is being written can be read half old and half new; the other one then names the durable
+  /// version, which is as good. But a damaged slot may have named a newer version that a running writer
+  /// knows: then the version of the other slot is not safe, and the call throws.
   package func newest() throws -> VersionRecord {
     let found = try Recovery.runAmongWriters(storage)
     if found.fallback != nil,
@@ -192,7 +190,7 @@ package final class FileLocks: @unchecked Sendable {
         return
       }
       counts[version] = nil
-      // Should it fail, the version stays held until the file is closed.
+      // If it fails, the version stays held until the file is closed.
       try? storage.unlock(Self.byte(of: version))
     }
   }
@@ -203,7 +201,7 @@ package final class FileLocks: @unchecked Sendable {
   package func lockedVersions() throws(SystemError) -> [ClosedRange<UInt64>] {
     var found: [ClosedRange<UInt64>] = []
     var unknown = [LockByte.versions..<LockByte.versions + LockByte.versionCount]
-    // Which of several locks it says first, the system does not promise.
+    // The system may return any one of several locks in the range, not only the first.
     while let range = unknown.popLast() {
       guard !range.isEmpty, let locked = try storage.foreignLock(in: range) else { continue }
       let last = locked.upperBound - 1 - LockByte.versions

@@ -1,14 +1,14 @@
 import Base
 
-/// Who may open a lock file: those who may open its database. Who may not has no locks on it
-/// either, which others would wait for.
+/// Gives the lock file the access rights of its database. A user who may not open the database can then hold
+/// no locks on the lock file, either, for which others would wait.
 enum LockFileAccess {
-  /// Opens the lock file of a database, and creates it where it is missing: for its owner, and for
-  /// those who may do as much with the database whatever their group is.
+  /// Opens the lock file of a database, and creates it where it is missing: for its owner, and for users who
+  /// have the same rights to the database through their group and as others.
   ///
-  /// - Throws: `ObstructionError` when the name is somebody else's; `SystemError`.
+  /// - Throws: `ObstructionError` when something that is not Sheaf's has the name; `SystemError`.
   static func open(_ path: String, _ database: String) throws -> Int32 {
-    // A database that is not there yet gets the permissions of any new file.
+    // A database that does not exist yet gets the permissions of any new file.
     let database = try System.statusIfPresent(path: database)?.permissions
     let others = (database ?? 0o006) & 0o006
     let first = database.map { 0o600 | ($0 & others << 3) | others } ?? 0o644
@@ -19,7 +19,7 @@ enum LockFileAccess {
     do {
       return try open()
     } catch let error as SystemError where error.isReadOnly {
-      // Somebody may have created it just now, and is about to share it.
+      // Another process may have just created it, and be about to set its permissions.
       guard let database, let present = try System.linkStatus(path: path),
         present.permissions != permissions(for: database)
       else { throw error }
@@ -28,19 +28,19 @@ enum LockFileAccess {
     }
   }
 
-  /// Gives the lock file the owner, the group, the permissions and the access list of the database,
-  /// but that its owner may write it.
+  /// Gives the lock file the owner, the group, the permissions and the access list of the database; its owner
+  /// may always write it.
   ///
-  /// The permissions of a database may change while it is open: who opens it next, and may do so,
-  /// puts the lock file right.
+  /// The permissions of a database may change while it is open: the next user who opens it, and has the right
+  /// to, corrects the lock file.
   ///
   /// - Throws: `SystemError`.
   static func share(_ descriptor: Int32, _ path: String, of database: String) throws(SystemError) {
     let present = try System.status(descriptor, path: path)
     let user = System.userIdentifier
-    // A second name may be somebody's own.
+    // A file with a second name may be somebody else's.
     guard present.links == 1, user == 0 || user == present.owner else { return }
-    // What cannot be opened is told by whoever opens it for use.
+    // Opening the database for use reports why it cannot be opened.
     guard let model = try? System.openRegular(database, writable: false) else { return }
     defer { System.close(model) }
     let wanted = try System.status(model, path: database)

@@ -2,10 +2,10 @@
   import Base
 
   extension Coordination {
-    /// A slot that this handle has taken is its own, says what it holds, and lies among those that
-    /// are looked at.
+    /// A slot that this handle has taken has its token and the version that it holds, and lies below the
+    /// number of used slots.
     ///
-    /// Looked at whenever a version is held.
+    /// Checked whenever a version is held.
     ///
     /// - Complexity: O(1).
     package func checkHolding(_ record: VersionRecord, in slot: Int) throws(BrokenInvariant) {
@@ -27,8 +27,8 @@
       if used <= UInt64(slot) { throw broken("only \(used) slots are looked at") }
     }
 
-    /// Nobody has a slot beyond those that are looked at, and every owner is a participant. For
-    /// tests, while nobody takes a version.
+    /// No slot beyond the number of used slots is taken, and every owner is a participant. For tests, while
+    /// no thread takes a version.
     ///
     /// - Complexity: O(slots).
     package func checkInvariants() throws(BrokenInvariant) {

@@ -1,6 +1,6 @@
 import Base
 
-/// A version somebody holds.
+/// A version that a reader holds.
 package struct HeldVersion: Sendable, Equatable {
   package let process: Int32
   package let record: VersionRecord
@@ -18,12 +18,11 @@ package struct HeldVersion: Sendable, Equatable {
 /// it safe: a reader publishes the version it is about to use and then looks whether it is still the
 /// newest; a writer reads what its pipeline keeps and then looks at the slots (`Database.versionsToKeep`).
 extension Coordination {
-  /// Holds the newest version that `newest` gives, until `release`; or a kept one, which it finds by the
-  /// newest.
+  /// Holds the newest version that `newest` returns, until `release`; or, with `since`, a kept version.
   ///
-  /// - Parameter since: the newest version of the file, when another one is to be held: a version of the same
-  ///   file, no later than the newest when it is called.
-  /// - Parameter usesSpare: takes a slot that is kept free for looking, when there is no other.
+  /// - Parameter since: for a kept version: a version of the same file that is no later than the newest one
+  ///   when this is called; it tells which file the kept one is of.
+  /// - Parameter usesSpare: takes a slot reserved for inspection when no other is free.
   /// - Throws: `CoordinationError.tooManyReaders` when every slot is taken.
   package func hold(
     usesSpare: Bool = false, since: UInt64? = nil, _ newest: () throws -> VersionRecord
@@ -48,7 +47,7 @@ extension Coordination {
     }
   }
 
-  /// Gives a held version back.
+  /// Releases a held version.
   package func release(_ slot: Int) {
     reach(slot, changes: true)
     readerWord(slot, 1).store(0)
@@ -71,7 +70,7 @@ extension Coordination {
   private func claimSlot(usesSpare: Bool) throws -> Int {
     let count = usesSpare ? Offset.allSlotCount : Offset.readerSlotCount
     if let slot = freeSlot(count) { return slot }
-    // Some may be of processes that were killed.
+    // Some slots may be of processes that were killed.
     _ = try heldVersions()
     if let slot = freeSlot(count) { return slot }
     throw CoordinationError.tooManyReaders(path, Offset.readerSlotCount)
@@ -100,10 +99,11 @@ extension Coordination {
     readerWord(slot, 1).store(record.version)
   }
 
-  /// Every version of the present file that a living reader holds, of any process. Slots of dead ones
-  /// are freed.
+  /// Every version of the present file that a living reader holds, of any process. Frees the slots of dead
+  /// ones.
   ///
-  /// A reader that is just taking a version may name one that is gone already, until it looks again.
+  /// A reader that is just taking a version may name one whose pages are reused already, until it looks
+  /// again.
   ///
   /// - Complexity: O(slots ever used); one system call for each other process that holds something.
   package func heldVersions() throws(SystemError) -> [HeldVersion] {
@@ -120,13 +120,13 @@ extension Coordination {
         continue
       }
       let version = readerWord(slot, 1).load()
-      // Being set up: the reader has yet to look whether its version is still the newest. Or it
-      // reads a file that has been replaced.
+      // Skips slots being set up, whose reader has yet to check that its version is still the newest, and
+      // readers of a file that has been replaced.
       if version == 0 || readerWord(slot, 7).load() < first { continue }
       let record = VersionRecord(
         version: version, offset: readerWord(slot, 2).load(), length: readerWord(slot, 3).load(),
         checksum: readerWord(slot, 4).load(), end: readerWord(slot, 5).load())
-      // Taken again meanwhile: the new holder looks at the newest version after this.
+      // The slot has been taken again: its new holder looks at the newest version after this.
       guard readerWord(slot, 1).load() == version, readerWord(slot, 0).load() == owner else {
         continue
       }
@@ -139,7 +139,8 @@ extension Coordination {
   private func isAlive(_ owner: UInt64) throws(SystemError) -> Bool {
     let index = Int(owner & 0xFFFF) - 1
     guard let descriptor, index >= 0, index < LockByte.participantCount else { return false }
-    // Whoever takes a dead participant's byte over clears its slots first, so a locked byte is alive.
+    // A new owner of a dead participant's byte clears the slots first, so the owner of a locked byte is
+    // alive.
     if index == participant { return owner == token }
     return try System.isLocked(
       descriptor, at: LockByte.participants + index, length: 1, path: path)

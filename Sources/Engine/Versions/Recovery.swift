@@ -55,14 +55,14 @@ package struct Recovery: Sendable {
       reason: problems.compactMap { $0 }.joined(separator: "; "))
   }
 
-  /// The same, while others may be committing.
+  /// Does the same while others may be committing.
   ///
-  /// A slot that is written just now can be read half old and half new, and the root block that it
-  /// names can be overwritten before it is read: what is wrong counts once both slots have stayed
-  /// as they are for some milliseconds.
+  /// A slot that is being written can be read half old and half new, and the root block that it names can be
+  /// overwritten before it is read. So a fault counts only if both slots have stayed the same for some
+  /// milliseconds.
   ///
-  /// - Throws: what `run` throws, and `CoordinationError.tooFast` when the slots have not stayed
-  ///   for so long in a minute.
+  /// - Throws: the errors of `run`, and `CoordinationError.tooFast` when the slots have not stayed the same
+  ///   for so long within a minute.
   package static func runAmongWriters(_ storage: any Storage) throws -> Recovery {
     let end = System.monotonicNanoseconds &+ 60_000_000_000
     var (before, timesSame) = (try read(storage), 0)
@@ -78,8 +78,8 @@ package struct Recovery: Sendable {
     }
   }
 
-  /// True for a file in which no version was ever committed: nothing there, the mark of a creation with
-  /// whatever lies behind it, or zeros and perhaps the first catalogue. Anything else belongs to somebody.
+  /// True for a file in which no version was ever committed: an empty file, the mark of a creation with
+  /// anything behind it, or zeros and perhaps the first catalogue. Any other file belongs to somebody.
   ///
   /// - Parameter catalogue: the bytes that creation writes behind the slots.
   package static func isUnborn(_ storage: any Storage, catalogue: [UInt8]) throws -> Bool {
@@ -98,7 +98,7 @@ package struct Recovery: Sendable {
       && (zip(block, catalogue).allSatisfy(==) || block.allSatisfy { $0 == 0 })
   }
 
-  /// True when neither slot looks like one: the file is somebody else's.
+  /// True when neither slot looks like one: the file is not a database.
   package static func isForeign(_ storage: any Storage) throws -> Bool {
     try read(storage).allSatisfy { $0 == .foreign || $0 == .empty }
   }

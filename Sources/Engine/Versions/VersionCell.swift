@@ -8,10 +8,10 @@ import Base
 ///
 /// The upper half of a length is 1 for a version with a history (`VersionRecord.lengthWord`).
 ///
-/// The one writer fills the record that is not in use and then counts on. Readers take the record that the
-/// count names and begin again only if it was counted on meanwhile: they never block the writer nor each
-/// other, and a writer that is interrupted or killed half-way leaves them the version before. They must not
-/// fall back to an older one, whose pages may have been written again.
+/// The one writer fills the record that is not in use and then increments the count. Readers take the record
+/// that the count selects and start over only if the count changed meanwhile: they never block the writer nor
+/// each other, and a writer that is interrupted or killed half-way leaves them the version before. They must
+/// not fall back to an older one, whose pages may have been overwritten.
 package struct VersionCell: @unchecked Sendable {
   // @unchecked: every word is an atomic; the memory outlives the cell by its owner's promise.
   private let memory: UnsafeMutableRawPointer

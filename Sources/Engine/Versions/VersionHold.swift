@@ -5,7 +5,7 @@ package final class VersionHold: Sendable {
   package let record: VersionRecord
   private let slot: Int
   package let coordination: Coordination
-  /// What writers see who do not see the slot.
+  /// Shows the version to writers that do not see the slot.
   private let lock: FileLocks.Hold?
 
   package init(

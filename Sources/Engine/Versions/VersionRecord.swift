@@ -1,22 +1,22 @@
 /// One committed version: its number, its root block, and the end of its last page.
 package struct VersionRecord: Sendable, Hashable {
-  /// No file says a higher number: one more never overflows.
+  /// The highest number that a file may contain: one more never overflows.
   package static let lastVersion: UInt64 = 1 << 62
 
   package var version: UInt64
   package var root: BlockReference
   /// No block of this version lies at or beyond this offset; a multiple of the page size.
   package var end: UInt64
-  /// Whether its root block has a history: kept versions, or how many are to be kept. A program that knows
-  /// nothing of them would write over their pages, so that the file has another format then.
+  /// Whether its root block has a history: kept versions, or their wanted number. Such a file has another
+  /// format: a program that knows nothing of kept versions would write over their pages.
   package var hasHistory: Bool
-  /// Whether the history names pending tables, which gives the file yet another format. Of a version that is
-  /// kept it is false: what was pending then means nothing any more.
+  /// Whether the history names pending tables, which gives the file yet another format. False for a kept
+  /// version: tables that were pending then are void.
   package var hasPending: Bool
 
   /// Whether a table of the version, or perhaps of one that it keeps or has pending, has a primary key of
-  /// several columns. A program that knows nothing of such keys would not keep them unique, and they give the
-  /// file a format of its own, too. Told by slots; of a version that is kept it is false.
+  /// several columns. This, too, gives the file another format: a program that knows nothing of such keys
+  /// would not keep them unique. The slots tell it; false for a kept version.
   package var hasCompoundKeys: Bool
 
   package init(
@@ -38,7 +38,7 @@ package struct VersionRecord: Sendable, Hashable {
       | (hasCompoundKeys ? 1 << 34 : 0)
   }
 
-  /// - Parameter length: what `lengthWord` was.
+  /// - Parameter length: the word that `lengthWord` returned.
   init(version: UInt64, offset: UInt64, length: UInt64, checksum: UInt64, end: UInt64) {
     self.init(
       version: version,

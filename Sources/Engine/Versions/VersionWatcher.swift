@@ -2,16 +2,16 @@ import Base
 
 /// Notices versions that other processes make visible, on a thread of its own.
 ///
-/// A writer touches the lock file after it has published a version (`Coordination.announce`), which
-/// wakes this thread. It looks every now and then all the same, for a writer that was killed
-/// between the two; and often where files cannot be watched.
+/// A writer touches the lock file after it has published a version (`Coordination.announce`), which wakes
+/// this thread. The thread also looks once a second, in case a writer was killed between the two, and more
+/// often where files cannot be watched.
 ///
-/// Thread rule: any thread; what it calls is called on its own.
+/// Thread rule: any thread; `look` is called on the watcher's thread.
 package final class VersionWatcher: Sendable {
   private let watch: FileWatch
   private let thread: Thread
 
-  /// Milliseconds between looks where writes wake it, and where nothing does.
+  /// Milliseconds between looks: while writes wake the thread, and while nothing does.
   private static let rarely: Int32 = 1000
   private static let often: Int32 = 50
 
@@ -37,7 +37,7 @@ package final class VersionWatcher: Sendable {
     }
   }
 
-  /// Ends the thread; what it is just calling comes to its end first, unless that is the caller.
+  /// Ends the thread after the call of `look` that is running, unless that call is the caller.
   package func stop() {
     watch.stop()
     thread.join()

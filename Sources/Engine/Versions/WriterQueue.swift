@@ -2,27 +2,27 @@ import Base
 
 /// The writers' queue: one writer at a time, in the order of asking, across threads and processes.
 ///
-/// A writer takes a ticket and a seat (a byte of the lock file that it locks in the kernel), then
-/// waits on the seat of the writer just before it, as in a CLH queue lock. A seat's lock ends with
-/// its owner, so a killed writer lets the next one through. The seat is taken in a moment, which is
-/// waited for no longer than opening the file is; the turn, as long as the transactions before it
-/// take.
+/// A writer takes a ticket and a seat (a byte of the lock file that it locks in the kernel), then waits on
+/// the seat of the writer just before it, as in a CLH queue lock. A seat's lock ends with its owner, so a
+/// killed writer lets the next one through. Taking a seat takes a moment: the wait for it has the limit of
+/// opening a file. The wait for the turn lasts as long as the transactions before it.
 ///
-/// **Resting.** A writer who leaves while nobody has come after it keeps its seat locked, without a ticket,
-/// and sits down again with the ticket that it had, without a system call, if still nobody has come. Who
-/// comes first takes a ticket, which the number of the next one shows, and then looks at the seats; who sits
-/// down again first shows its ticket, and then looks at the number. So of two at the same time at least one
-/// sees the other: a newcomer who does not see the seat taken has changed the number before the other looks,
-/// and that one then gives its seat up and queues behind. One who leaves takes its ticket away first, and
-/// then looks at the number: whoever may be waiting for the seat has changed it, and is let through.
+/// **Resting.** A writer that leaves while nobody has come after it keeps its seat locked, without a ticket.
+/// If still nobody has come, it sits down again with its old ticket, without a system call. Two orders make
+/// that safe. A newcomer first takes a ticket, which changes the number of the next ticket, and then looks at
+/// the seats. A writer that sits down again first shows its ticket, and then looks at that number. So of the
+/// two at least one sees the other: if the newcomer does not see the ticket, it has changed the number before
+/// the other looks, and that one then gives up its seat and queues behind. A writer that leaves takes away
+/// its ticket first, and then looks at the number: a newcomer that waits for the seat has changed it, and is
+/// let through.
 ///
-/// A writer behind whom somebody has come keeps its seat in vain until it comes again. So that such seats
-/// never fill the queue, however many handles have written something, only half of all seats are for resting.
+/// A resting writer behind which somebody has come keeps its seat in vain until its next turn. So that such
+/// seats never fill the queue, however many handles have written, only half of all seats are for resting.
 package final class WriterQueue: @unchecked Sendable {
   // @unchecked: everything that changes is guarded by `lock` or lives in shared atomics.
   private let coordination: Coordination
   private static let restingSeats = Coordination.Offset.seatCount / 2
-  /// For how long a writer waits for what others have for a moment.
+  /// How long a writer waits for locks that others hold for a moment.
   private let waiting: Waiting
   private let lock = Lock()
   /// Descriptors whose seats are free for the next writer of this process.
@@ -31,7 +31,7 @@ package final class WriterQueue: @unchecked Sendable {
   private var resting: Turn?
   /// The last ticket of this handle that came to its turn.
   private var ownTicket: UInt64 = 0
-  /// For tests: whether the system is to fail to unlock.
+  /// For tests: true lets the system fail to unlock.
   package var refusesToUnlock: (@Sendable () -> Bool)?
   /// In private memory: the tickets given out and served.
   private var lastTicket: UInt64 = 0
@@ -39,7 +39,7 @@ package final class WriterQueue: @unchecked Sendable {
 
   package init(_ coordination: Coordination, waiting: Waiting) {
     self.coordination = coordination
-    // It is short, and whoever stops a program wants it to finish what it has begun.
+    // Without `shouldStop`: this wait is short, and a stopped program should finish what it has begun.
     self.waiting = Waiting(seconds: waiting.seconds, notice: waiting.notice)
   }
 
@@ -53,17 +53,17 @@ package final class WriterQueue: @unchecked Sendable {
     fileprivate let descriptor: Int32?
     fileprivate let seat: Int
     fileprivate var ticket: UInt64 = 0
-    /// What is left of the time to wait; nil: as long as it takes.
+    /// The time that remains for waiting; nil: as long as it takes.
     package fileprivate(set) var waiting: Waiting?
   }
 
-  /// Waits until all who asked before have finished.
+  /// Waits until all earlier writers have finished.
   ///
   /// - Parameters:
   ///   - waiting: for how long; nil: as long as it takes, in the kernel.
-  ///   - makeWay: called once before waiting for a writer of another handle, who may be
-  ///     waiting for this one's commits to become durable.
-  /// - Throws: `CoordinationError`, `EngineError.cancelled`, `SystemError`, and what `makeWay` throws.
+  ///   - makeWay: called once before waiting for a writer of another handle, which may be waiting for this
+  ///     one's commits to become durable.
+  /// - Throws: `CoordinationError`, `EngineError.cancelled`, `SystemError`, and the errors of `makeWay`.
   package func enter(waiting: Waiting? = nil, makeWay: () throws -> Void = {}) throws -> Turn {
     guard coordination.descriptor != nil else {
       lock.withLock {
@@ -144,7 +144,7 @@ package final class WriterQueue: @unchecked Sendable {
     ticketWord(turn.seat).store(0)
     let mayRest = nextTicket.load() == turn.ticket && turn.seat < Self.restingSeats
     let rests = lock.withLock { () -> Bool in
-      // Another thread's turn may have come and gone meanwhile, and rests.
+      // Another thread's turn may have come and gone meanwhile, and be resting.
       guard mayRest, resting == nil else { return false }
       resting = turn
       return true
@@ -152,7 +152,7 @@ package final class WriterQueue: @unchecked Sendable {
     if !rests { giveUp(turn) }
   }
 
-  /// Lets the seat go.
+  /// Gives up the seat of a turn.
   private func giveUp(_ turn: Turn) {
     guard let descriptor = turn.descriptor else { return }
     ticketWord(turn.seat).store(0)
@@ -160,7 +160,7 @@ package final class WriterQueue: @unchecked Sendable {
       try release(descriptor, Self.byte(turn.seat))
       lock.withLock { idle.append(descriptor) }
     } catch {
-      // That gives the seat up too, and what the turn was for is done: nobody has to be told.
+      // Closing gives up the seat too, and the turn's work is done: the failure has no consequence.
       System.close(descriptor)
     }
   }
@@ -187,7 +187,7 @@ package final class WriterQueue: @unchecked Sendable {
   private func takeDescriptor() throws -> Int32 {
     if let descriptor = lock.withLock({ idle.popLast() }) { return descriptor }
     let descriptor = try System.openRegular(path, writable: true)
-    // Locks on another file of that name would keep nobody out.
+    // Locks on another file of that name would exclude nobody.
     do {
       guard try System.status(descriptor, path: path).identity == coordination.identity else {
         throw CoordinationError.lockFileLost(path)
@@ -199,14 +199,14 @@ package final class WriterQueue: @unchecked Sendable {
     }
   }
 
-  /// Takes a free seat and the next ticket, in one step as others see it.
+  /// Takes a free seat and the next ticket, in one step as seen by others.
   private func takeSeat(_ descriptor: Int32) throws -> (Int, UInt64) {
     let registration = Coordination.LockByte.registration
     var patience: Patience? = Patience(waiting, least: Coordination.momentSeconds)
     try Coordination.take(
       .registration, .exclusive, at: registration, descriptor, path: path, &patience)
     coordination.note(.registration, isHeld: true)
-    // After an error whoever called closes the descriptor, which gives up all that it holds.
+    // After an error the caller closes the descriptor, which releases all its locks.
     let taken = try takeSeatAlone(descriptor)
     coordination.note(.registration, isHeld: false)
     do throws(SystemError) {
@@ -221,8 +221,8 @@ package final class WriterQueue: @unchecked Sendable {
   private func takeSeatAlone(_ descriptor: Int32) throws -> (Int, UInt64) {
     let ticket = nextTicket.increment()
     let count = UInt64(Coordination.Offset.seatCount)
-    // Round and round: a seat that was just left is what the next writer is about to wake up from. Taken
-    // at once by one who comes later, that writer would wait for it, and it for that writer.
+    // Seats are used in turn: the next writer is about to wake up from the seat that was just left. If a
+    // later writer took that seat at once, the two would wait for each other.
     for step in 0..<count {
       let seat = Int((ticket &+ step) % count)
       guard

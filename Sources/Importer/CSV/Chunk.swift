@@ -78,7 +78,7 @@ package final class Chunk: @unchecked Sendable {
 
   deinit { annex?.deallocate() }
 
-  /// What the splitter knows about a chunk apart from its bytes.
+  /// The splitter's facts about a chunk, apart from its bytes.
   struct Summary {
     let index: Int
     let byteOffset: Int

@@ -1,8 +1,8 @@
 /// The results of scanning the strides of a piece of input, computed before it is known how the piece begins.
 ///
-/// The reader of a piece does not know what precedes it, above all not whether the piece begins inside
+/// The reader of a piece does not know the bytes before it, above all not whether the piece begins inside
 /// quotes. So it scans for both cases: for each stride it records the state in which its scan begins, and the
-/// result. A scan that knows everything before, and comes to the stride in just this state, gets the same
+/// result. A scan that knows everything before, and comes to the stride in exactly this state, gets the same
 /// result and can skip its bytes; in any other state it scans them itself. The results are never guesses;
 /// they are only useless when the state differs.
 ///

@@ -154,7 +154,7 @@ extension RecordParser {
     return TextSpan(offset: UInt32(truncatingIfNeeded: offset), length: span.length)
   }
 
-  /// What is known about an unquoted field apart from its end.
+  /// The facts about an unquoted field, apart from its end.
   private struct Unquoted {
     /// The position of its first quote.
     var quote: Int?
@@ -186,7 +186,7 @@ extension RecordParser {
     return position
   }
 
-  /// The length of what an escape before `position` makes literal; counts a line end in it.
+  /// The length of the text that an escape before `position` makes literal; counts a line end in it.
   private func escapedLength(_ chunk: Chunk, at position: Int, _ cursor: inout Cursor) -> Int {
     // All bytes of a record are in its chunk.
     let length =
@@ -232,7 +232,7 @@ extension RecordParser {
       offset: UInt32(truncatingIfNeeded: start), length: UInt32(truncatingIfNeeded: end - start))
   }
 
-  // MARK: Records that are not as they should be
+  // MARK: Irregular records
 
   /// Whether a record with another number of fields or ill-formed text is still accepted as a row; it is then
   /// filled with nulls. Otherwise it is recorded as malformed.

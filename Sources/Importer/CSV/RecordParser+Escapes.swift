@@ -102,7 +102,7 @@ private struct PlainCopy {
     while index < count, !isStop(byte(index)) { index &+= 1 }
   }
 
-  /// Copies what was skipped at the beginning.
+  /// Copies the bytes skipped at the beginning.
   mutating func takeSkipped() {
     target.copyMemory(from: source, byteCount: index)
     written = index

@@ -21,7 +21,6 @@ package final class RecordParser {
   let quote: UInt16
   private let header: [[UInt8]?]
   private let scanner: BlockScanner
-  private let blank = TextSpan.null
 
   /// - Parameters:
   ///   - columnCount: fields of a well-formed record, at least 1.
@@ -150,7 +149,7 @@ package final class RecordParser {
       carry.closing = closing >> 63
       carry.beginsField = beginsField(marks, inside, bytes + position, carry.beginsField)
       carry.carriageReturn = marks.carriageReturns >> 63
-      // Of a field that ends here, nothing is left to say.
+      // A field that ends here needs no more work.
       let ended = UInt64.max >> UInt64(ends.leadingZeroBitCount)
       carry.doubled = ends == 0 ? doubled | carry.doubled : doubled & ~ended
       position += 64
@@ -191,7 +190,6 @@ package final class RecordParser {
   private func finishPlainFields(
     _ chunk: Chunk, _ cursor: inout Cursor, position: Int, delimiters: UInt64, lineEnds: UInt64
   ) {
-    let blank = blank
     let columnCount = cursor.columnCount
     var (delimiters, lineEnds) = (delimiters, lineEnds)
     var row = cursor.rowFields
@@ -205,9 +203,9 @@ package final class RecordParser {
       while ends != 0 {
         let end = position &+ ends.trailingZeroBitCount
         ends &= ends &- 1
-        var span = blank
-        span.offset = end == start ? .max : UInt32(truncatingIfNeeded: start)
-        span.length = UInt32(truncatingIfNeeded: end &- start)
+        let span = TextSpan(
+          offset: end == start ? .max : UInt32(truncatingIfNeeded: start),
+          length: UInt32(truncatingIfNeeded: end &- start))
         if field < columnCount {
           row[field] = span
         } else {
@@ -272,7 +270,6 @@ package final class RecordParser {
     breaksInside: UInt64, doubled: UInt64, beginsDoubled: Bool
   ) {
     let bytes = UnsafeRawPointer(chunk.memory)
-    let blank = blank
     let columnCount = cursor.columnCount
     var breaks = breaksInside
     var escapes = doubled
@@ -284,10 +281,9 @@ package final class RecordParser {
       let bit = UInt64(remaining.trailingZeroBitCount)
       remaining &= remaining &- 1
       let end = position &+ Int(bit)
-      // Set in place: its initializer is in another module, is not inlined, and cost 2% of an import.
-      var span = blank
-      span.offset = end == start ? .max : UInt32(truncatingIfNeeded: start)
-      span.length = UInt32(truncatingIfNeeded: end &- start)
+      var span = TextSpan(
+        offset: end == start ? .max : UInt32(truncatingIfNeeded: start),
+        length: UInt32(truncatingIfNeeded: end &- start))
       if UInt16(bytes.load(fromByteOffset: start, as: UInt8.self)) == quote {
         span.offset &+= 1
         span.length &-= 2

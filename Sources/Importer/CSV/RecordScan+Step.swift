@@ -5,7 +5,7 @@ extension RecordScan {
     case done
     /// A line has ended, and its record is counted.
     case ended
-    /// The available bytes do not determine what comes next.
+    /// The available bytes do not determine the next step.
     case waiting
     case recordTooLong
   }
@@ -82,7 +82,7 @@ extension RecordScan {
     return .ended
   }
 
-  /// An escape and what it makes literal; only the escape before anything else.
+  /// Takes an escape and the text that it makes literal; only the escape before anything else.
   private mutating func escape(_ bytes: UnsafeRawPointer, count: Int, atEnd: Bool) -> Step {
     guard let length = dialect.escapedLength(bytes, at: position + 1, count: count, atEnd: atEnd)
     else { return .waiting }

@@ -85,11 +85,11 @@ package final class RecordSplitter: @unchecked Sendable {
 
   /// The next chunk; nil at the end of the input.
   ///
-  /// It ends after `recordLimit` records, or with the record in which it reaches `chunkBytes`,
-  /// whichever comes first.
+  /// It ends after `recordLimit` records, or with the record in which it reaches `chunkBytes`, whichever
+  /// comes first.
   ///
-  /// - Throws: what reading throws; `ImportError.recordTooLong`, once the records before the long
-  ///   one have been returned; `ImportError.outOfMemory`; `ImportError.notSeekable`.
+  /// - Throws: the errors of reading; `ImportError.recordTooLong`, once the records before the long one have
+  ///   been returned; `ImportError.outOfMemory`; `ImportError.notSeekable`.
   /// - Complexity: O(bytes of the chunk).
   package func next(recordLimit: Int) throws(ImportError) -> Chunk? {
     try begin()
@@ -138,8 +138,8 @@ package final class RecordSplitter: @unchecked Sendable {
       UnsafeRawBufferPointer(start: memory.base + start, count: min(count, filled - start)))
   }
 
-  /// The original bytes of what `peek` returns, for another splitter; nil when the encoding alone determines
-  /// them.
+  /// The original bytes of the text that `peek` returns, for another splitter; nil when the encoding alone
+  /// determines them.
   func peekOriginal() -> SystemText? { original.map { SystemText(copying: $0) } }
 
   /// Skips the next `count` lines, whatever they contain; fewer only at the end of the input. Chunks then
@@ -177,7 +177,7 @@ package final class RecordSplitter: @unchecked Sendable {
     }
   }
 
-  // MARK: Going on
+  // MARK: Resuming
 
   /// The result of `skip`.
   package enum Skipped: Sendable, Equatable {

@@ -3,7 +3,7 @@ import Engine
 
 /// The columns that the records of one input get in addition to their fields: see `AddedColumn`.
 struct AddedValues: Sendable, Equatable {
-  /// How the values of a column are made, with everything filled in that is the same for the whole input.
+  /// The template of a column's values; the parts that are the same for the whole input are filled in.
   struct Template: Sendable, Equatable {
     enum Part: Sendable, Equatable {
       case text([UInt8])
@@ -77,7 +77,7 @@ struct AddedValues: Sendable, Equatable {
     self.columns = columns
   }
 
-  /// All values of a record together: a chunk has up to 1,024 of them in memory.
+  /// The most bytes of a record's values together: a chunk has up to 1,024 records in memory.
   private static let mostBytes = 1 << 16
 
   private static func parts(
@@ -109,7 +109,7 @@ struct AddedValues: Sendable, Equatable {
 
   // MARK: Folders
 
-  /// What Hive writes for null.
+  /// Hive's spelling of null.
   private static let noValue = "__HIVE_DEFAULT_PARTITION__"
 
   /// The columns for folders such as `region=eu/`.

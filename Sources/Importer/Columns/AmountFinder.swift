@@ -44,12 +44,12 @@ enum AmountFinder {
       let notation = try? Notation(.decimal, [shape.example(style.example)])
       return notation.map { ReadingCandidate($0, meaning: meaning) }
     }
-    // Not where another currency was met, either.
+    // This also excludes columns in which another currency occurs.
     return found.filter { NotationFinder.fit([$0], fields) }
   }
 
-  /// The notation of a column that was declared to have decimals. It is that of the fields that are amounts,
-  /// with the first currency that most of them have; nil when they need none, or may mean several things.
+  /// The notation of a column that was declared to have decimals: that of the fields that are amounts, with
+  /// the most frequent currency. Nil when they need none, or may mean several things.
   static func likely(_ fields: [[UInt8]]) -> Notation? {
     let amounts = fields.map(\.withoutBlanks).compactMap { field in
       parts(field).map { (field: field, symbol: $0.symbol) }
@@ -65,7 +65,7 @@ enum AmountFinder {
     return first.reading.notation
   }
 
-  /// The possible spellings of numbers with these separators, by what they would mean.
+  /// The possible spellings of numbers with these separators, by their meanings.
   private static func styles(
     _ symbol: [UInt8], _ separators: Set<UInt8>, hasThousands: Bool
   ) -> [(meaning: Int, style: NumberStyle)] {

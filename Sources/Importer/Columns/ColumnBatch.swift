@@ -20,7 +20,7 @@ struct ColumnBatch: Sendable {
     let checksum: UInt64
   }
 
-  /// What a column's values look like.
+  /// Facts about a column's values.
   struct ColumnSummary: Sendable {
     let nulls: Int
     /// For each class that was seen: where it was seen first.
@@ -34,7 +34,7 @@ struct ColumnBatch: Sendable {
     }
 
     /// - Parameter place: the number of a row's record in the input, and its line.
-    init(_ column: EncodedCluster.ColumnFacts, place: (_ row: Int) -> (record: Int, line: Int)) {
+    init(_ column: SpellingFacts, place: (_ row: Int) -> (record: Int, line: Int)) {
       nulls = column.nullCount
       sightings = (0..<8).compactMap { bit in
         let type = TypeSet(rawValue: 1 << UInt8(bit))
@@ -79,7 +79,7 @@ struct ColumnBatch: Sendable {
   /// One for each of the plan's columns, then one for each extra column.
   let columns: [ColumnSummary]
   let rejects: [Reject]
-  /// The records that were not asked for, ascending, counted from the chunk's first.
+  /// The records that the filter left out, ascending, counted from the chunk's first.
   let filtered: [Int]
   let tolerances: Tolerances
   /// Ascending; the last one is the chunk's end.
@@ -103,7 +103,7 @@ struct SpelledRows: Sendable {
   /// Row by row, `columnCount` each.
   let spans: [TextSpan]
   let columnCount: Int
-  /// Where each row's record begins in its input; empty unless that is asked for.
+  /// The place of each row's record in its input; empty unless it is needed.
   let places: [Place]
   /// Which record of the chunk each row comes from.
   let records: [Int]

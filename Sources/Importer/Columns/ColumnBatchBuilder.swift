@@ -1,6 +1,6 @@
 import Engine
 
-/// A parser thread's work on one chunk: parse, set nulls, check types, encode.
+/// A parser thread's work on one chunk: parse, set nulls, check types, encode, or look rows up in the table.
 ///
 /// Thread rule: confined; each parser thread has its own. Its memory is reused for every chunk.
 final class ColumnBatchBuilder {
@@ -13,6 +13,9 @@ final class ColumnBatchBuilder {
   /// For the tests of rules.
   private var room: [UInt8] = []
   private let scout: RowScout?
+  /// Whether the table has keys of the last chunk: then a cluster of all its rows was of no use, and the
+  /// next one's will hardly be.
+  private var meetsKnownKeys = false
 
   /// - Parameter scout: looks up rows in the table; nil: rows are not looked up.
   init(_ plan: ImportPlan, scout: RowScout? = nil) {
@@ -33,35 +36,57 @@ final class ColumnBatchBuilder {
     var rejects = parsed.malformed.map { plan.reject($0, parsed) }
     var matrix = RowMatrix(plan, parsed, chunk)
     let filtered = removeFiltered(from: &matrix, parsed, chunk)
-    var encoded = try encode(matrix, parsed, chunk)
-    if hasRules, let cluster = encoded,
-      breaksRules(cluster) || breaksNotation(matrix, parsed, chunk)
+    var seen = try look(matrix, chunk)
+    if hasRules, let columns = seen?.columns,
+      breaksRules(columns) || breaksNotation(matrix, parsed, chunk)
         || breaksKey(matrix, chunk) || firstRefusal(matrix, chunk) != nil
     {
-      rejects += removeMisfits(from: &matrix, parsed, chunk, cluster)
+      rejects += removeMisfits(from: &matrix, parsed, chunk, columns)
       rejects.sort { $0.record < $1.record }
-      encoded = try encode(matrix, parsed, chunk)
+      seen = try look(matrix, chunk)
     }
     return ColumnBatch(
       firstRecord: chunk.firstRecord, recordCount: parsed.recordCount,
-      rows: try rows(encoded, matrix, parsed, chunk), rowCount: matrix.rowCount,
-      columns: summaries(encoded, matrix, parsed, chunk), rejects: rejects, filtered: filtered,
-      tolerances: parsed.tolerances,
+      rows: try rows(seen, matrix, parsed, chunk), rowCount: matrix.rowCount,
+      columns: summaries(seen?.columns, matrix, parsed, chunk), rejects: rejects,
+      filtered: filtered, tolerances: parsed.tolerances,
       boundaries: boundaries(parsed, chunk), byteCount: chunk.byteCount, isLast: chunk.isLast,
       unfinished: plan.unfinished(parsed, chunk))
   }
 
   // MARK: Encoding
 
+  /// What the rows of a chunk look like.
+  private struct Seen {
+    let columns: [SpellingFacts]
+    /// All of them, encoded; nil where that would be of no use.
+    let cluster: EncodedCluster?
+  }
+
+  /// Nil when there are no rows.
+  private func look(_ matrix: RowMatrix, _ chunk: Chunk) throws -> Seen? {
+    guard matrix.rowCount > 0 else { return nil }
+    if plan.encodes, !meetsKnownKeys {
+      return try encode(matrix, chunk).map {
+        Seen(columns: $0.columns.map(\.spellings), cluster: $0)
+      }
+    }
+    return try matrix.withSpans { spans in
+      try chunk.withMemory { arena in
+        Seen(
+          columns: try builder.examine(
+            arena: arena, spans: spans, rowCount: matrix.rowCount, columnCount: matrix.columnCount),
+          cluster: nil)
+      }
+    }
+  }
+
   private func identifiers(_ columnCount: Int) -> [UInt32] {
     (0..<max(plan.columns.count, columnCount)).map(plan.identifier)
   }
 
-  private func encode(_ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk) throws
-    -> EncodedCluster?
-  {
-    guard matrix.rowCount > 0 else { return nil }
-    return try matrix.withSpans { spans in
+  private func encode(_ matrix: RowMatrix, _ chunk: Chunk) throws -> EncodedCluster? {
+    try matrix.withSpans { spans in
       try chunk.withMemory { arena in
         try builder.encode(
           arena: arena, spans: spans, rowCount: matrix.rowCount,
@@ -71,15 +96,20 @@ final class ColumnBatchBuilder {
   }
 
   private func rows(
-    _ encoded: EncodedCluster?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
+    _ seen: Seen?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) throws -> ColumnBatch.Rows {
-    guard let encoded else { return .none }
+    guard let seen else { return .none }
     if let key = plan.keyColumns.first {
-      var rows = try keyedRows(encoded, key, matrix, parsed, chunk)
+      var rows = try keyedRows(seen.cluster, key, matrix, parsed, chunk)
       rows.scouted = try scout?.look(rows, plan)
+      meetsKnownKeys = rows.scouted?.found.contains { $0 >= 0 } ?? false
+      // This chunk's keys are new after all.
+      if plan.encodes, seen.cluster == nil, !meetsKnownKeys {
+        rows.encoded = try encode(matrix, chunk)
+      }
       return .keyed(rows)
     }
-    if plan.encodes { return .encoded(encoded) }
+    if let cluster = seen.cluster { return .encoded(cluster) }
     var arena: [UInt8] = []
     var spans: [TextSpan] = []
     spans.reserveCapacity(matrix.rowCount * matrix.columnCount)
@@ -117,7 +147,7 @@ final class ColumnBatchBuilder {
   }
 
   private func keyedRows(
-    _ encoded: EncodedCluster, _ key: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk,
+    _ encoded: EncodedCluster?, _ key: Int, _ matrix: RowMatrix, _ parsed: ParsedChunk,
     _ chunk: Chunk
   ) throws -> KeyedRows {
     let tuples = plan.keyColumns.count > 1 ? try keyTuples(matrix, chunk) : nil
@@ -141,7 +171,7 @@ final class ColumnBatchBuilder {
           record: index, bytes: Int(record.start)..<Int(record.end),
           line: parsed.line(ofRecord: index))
       },
-      earlier: earlier, encoded: plan.encodes ? encoded : nil)
+      earlier: earlier, formsClusters: plan.encodes, encoded: encoded)
   }
 
   /// The rows' keys of several columns.
@@ -163,12 +193,12 @@ final class ColumnBatchBuilder {
   }
 
   private func summaries(
-    _ encoded: EncodedCluster?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
+    _ columns: [SpellingFacts]?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) -> [ColumnBatch.ColumnSummary] {
-    guard let encoded else {
+    guard let columns else {
       return (0..<matrix.columnCount).map { _ in .init(nulls: 0, sightings: []) }
     }
-    return encoded.columns.enumerated().map { index, column in
+    return columns.enumerated().map { index, column in
       var summary = ColumnBatch.ColumnSummary(column, place: matrix.place)
       if plan.keyColumns.contains(index), !column.observation.classes.contains(.text),
         let row = unfitKey(index, matrix, chunk)
@@ -231,8 +261,8 @@ final class ColumnBatchBuilder {
 
   // MARK: Rules
 
-  private func breaksRules(_ cluster: EncodedCluster) -> Bool {
-    zip(plan.columns, cluster.columns).contains { column, seen in
+  private func breaksRules(_ columns: [SpellingFacts]) -> Bool {
+    zip(plan.columns, columns).contains { column, seen in
       (!column.isNullable && seen.nullCount > 0)
         || (column.scanned == nil
           && column.strictType.map { !seen.observation.classes.fits($0) } == true)
@@ -242,7 +272,7 @@ final class ColumnBatchBuilder {
 
   /// Whether some value is not of the type that the others had before `NA` was taken as null.
   private func isOutside(
-    _ seen: EncodedCluster.ColumnFacts, _ column: ImportPlan.PlannedColumn
+    _ seen: SpellingFacts, _ column: ImportPlan.PlannedColumn
   ) -> Bool {
     guard column.scanned == nil, let missing = column.missing else { return false }
     return !seen.observation.classes.isSubset(of: missing.bounds)
@@ -304,8 +334,8 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// Removes the rows that were not asked for, but those that cannot be judged, since a field that the filter
-  /// compares does not fit: they are going to be rejected.
+  /// Removes the rows that the filter leaves out. Rows stay if a field that the filter compares does not fit:
+  /// they will be rejected.
   ///
   /// - Returns: their records, counted from the chunk's first.
   private func removeFiltered(
@@ -343,10 +373,10 @@ final class ColumnBatchBuilder {
 
   /// Removes the rows whose values do not fit, and gives the reason for each.
   private func removeMisfits(
-    from matrix: inout RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ cluster: EncodedCluster
+    from matrix: inout RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk, _ columns: [SpellingFacts]
   ) -> [Reject] {
     let suspects = plan.columns.indices.filter { index in
-      let seen = cluster.columns[index]
+      let seen = columns[index]
       return (!plan.columns[index].isNullable && seen.nullCount > 0)
         || plan.columns[index].strictType.map { !seen.observation.classes.fits($0) } == true
         || plan.columns[index].scanned != nil || plan.keyColumns.contains(index)

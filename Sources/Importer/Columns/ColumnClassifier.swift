@@ -1,21 +1,21 @@
 import Engine
 
-/// A parser thread's work on one chunk where nothing but the types of its columns is asked for: no value is
-/// encoded, and a column that is text whatever comes is not looked at any more.
+/// A parser thread's work on one chunk when only the types of its columns are wanted. No value is encoded,
+/// and a column that is certainly text is not examined any more.
 ///
-/// Where records may be rejected for their values, which then say nothing of the types of other columns,
-/// `ColumnBatchBuilder` does the work.
+/// If records may be rejected for their values, `ColumnBatchBuilder` does the work: the other values of a
+/// rejected record must not decide types.
 ///
 /// Thread rule: confined; one for each parser thread.
 final class ColumnClassifier {
-  /// What is known of a column on this thread.
+  /// The state of a column on this thread.
   private struct Watch {
-    /// Nothing that comes can change its type.
+    /// No later value can change its type.
     var isSettled = false
-    /// All classes are wanted: what does not fit rejects a record.
+    /// All classes are wanted: a value that does not fit rejects a record.
     let isWhole: Bool
     let allowsNulls: Bool
-    /// Of the candidates, which have read all values so far.
+    /// Which candidates have read all values so far.
     var fitting: [Bool]
   }
 
@@ -41,13 +41,13 @@ final class ColumnClassifier {
     }
   }
 
-  /// What a chunk shows of each column.
+  /// The summaries of the columns in a chunk.
   func build(_ chunk: Chunk) throws -> [ColumnBatch.ColumnSummary] {
     if !isAlwaysCareful, let summaries = classify(chunk) { return summaries }
     return try careful.build(chunk).columns
   }
 
-  /// Nil where a record may have to be rejected for its values.
+  /// Nil if a record may have to be rejected for its values.
   private func classify(_ chunk: Chunk) -> [ColumnBatch.ColumnSummary]? {
     let parsed = parser.parse(chunk)
     defer { parsed.release() }
@@ -99,7 +99,7 @@ final class ColumnClassifier {
     return summaries
   }
 
-  /// The classes of values, each with its first row; behind the first text only where all are wanted.
+  /// The classes of values, each with its first row; classes after the first text only if all are wanted.
   private func observe(
     _ column: Int, _ watch: Watch, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>,
     _ base: UnsafeRawPointer
@@ -123,7 +123,7 @@ final class ColumnClassifier {
     return (seen, nulls)
   }
 
-  /// Whether all values fit a column's own type, and what stands beside its words for null.
+  /// Whether all values fit a column's own type, and the bounds beside its words for null.
   private func isWithin(_ classes: TypeSet, _ column: Int) -> Bool {
     let planned = plan.columns[column]
     if let type = planned.strictType, !classes.fits(type) { return false }

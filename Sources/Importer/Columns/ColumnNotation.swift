@@ -11,11 +11,11 @@ struct ColumnNotation {
   private(set) var isTypeTold = false
   /// True when the user said how values of the strict type are spelled.
   private(set) var isTold = false
-  /// What means null, apart from what the user said.
+  /// Spellings that mean null, besides those of the options.
   private(set) var missing: MissingValues?
-  /// Whether the values are texts, whatever they look like.
+  /// Whether the values are texts even if they look like something else.
   private(set) var keepsText = false
-  /// What the user may want to know about the column.
+  /// A hint for the user about the column.
   private(set) var hint: String?
 
   /// - Parameters:
@@ -94,7 +94,7 @@ struct ColumnNotation {
     keep(stored?.reading ?? (keepsText ? .text : found ?? .text), name)
   }
 
-  /// Has the type be what it is now, whatever values come.
+  /// Keeps the present type, whatever values come later.
   private mutating func keep(_ reading: Reading, _ name: String) {
     (strictType, strictNotation) = (reading.type, reading.notation)
     (candidates, keepsText) = ([], false)
@@ -174,8 +174,9 @@ struct ColumnNotation {
     }
   }
 
-  /// What an option would make of a column of text: where words often mean null, and the rest has a type, and
-  /// of dates that may be several days. What a table holds as text, no option changes.
+  /// A hint at the option that would give a column of text a type: many words that often mean null, while the
+  /// rest has a type; or dates that may mean several days. A column that the table stores as text gets no
+  /// hint, since no option changes it.
   private static func hint(_ name: String, _ sample: [[UInt8]], isStored: Bool) -> String? {
     hintOfWords(sample) ?? (isStored ? nil : ShortDates.hint(sample, name))
   }
@@ -196,7 +197,7 @@ struct ColumnNotation {
 /// A column of a table that keeps its values.
 struct StoredColumn {
   let column: Column
-  /// What its values look like.
+  /// The classes of its values.
   let classes: TypeSet
   /// Some integers may be larger than a double holds.
   let mayHaveLargeIntegers: Bool
@@ -236,7 +237,7 @@ struct StoredColumn {
 }
 
 extension ColumnTypes.State {
-  /// What is known about a column apart from its values.
+  /// Facts about a column apart from its values.
   struct Origin {
     /// An import guessed its type. Otherwise somebody has chosen it, and it is at most widened.
     let isGuessed: Bool
@@ -248,7 +249,7 @@ extension ColumnTypes.State {
     var isKey = false
   }
 
-  /// Adjusts to what the table has.
+  /// Adjusts to the table's column.
   ///
   /// - Parameter stored: its values; nil when it has none, or will be emptied.
   /// - Throws: `ImportError.invalidOption` when a strict type differs from that of the existing values.
@@ -302,7 +303,7 @@ extension ColumnTypes.State {
 }
 
 extension ColumnTypes.State {
-  /// Has a type that the user gave be what the column begins with, rather than what all values have to be.
+  /// Makes a type that the user gave the first one of the column, instead of a requirement for all values.
   ///
   /// - Returns: that type; nil: it stays as it is.
   mutating func beginWidening(_ notation: ColumnNotation) -> Reading? {
@@ -314,7 +315,7 @@ extension ColumnTypes.State {
     return reading
   }
 
-  /// The same when the column was compared with the table's.
+  /// Continues that after the column was compared with the table's.
   mutating func goOnWidening(from told: Reading) {
     guard strictType == nil else { return }
     let isText = isKnown && type == .text && candidates.isEmpty
@@ -331,7 +332,7 @@ extension ColumnTypes.State {
 }
 
 extension Column {
-  /// What its values look like, by its type.
+  /// The class of its values, by its type.
   var `class`: TypeSet {
     if notation != nil { return .text }
     return switch type {

@@ -1,6 +1,6 @@
 import Engine
 
-/// What an import has learned about the types of its columns, batch by batch.
+/// The findings of an import about the types of its columns, batch by batch.
 ///
 /// A column's type is the narrowest that keeps every value seen so far. So it depends only on the values, not
 /// on batches, chunks or threads.
@@ -31,7 +31,8 @@ struct ColumnTypes: Sendable, Equatable {
     var widenedAt: Int?
     var nulls = 0
 
-    /// What values made of the table's type, or, after the sample, of the sample's type; nil when nothing.
+    /// How values have widened the table's type, or, after the sample, the sample's type; nil when they have
+    /// not.
     var widening: ImportReport.Widening? {
       let before =
         knownType ?? abandoned?.type ?? (candidates.isEmpty ? sampled.inferredType : nil)
@@ -85,8 +86,8 @@ struct ColumnTypes: Sendable, Equatable {
 
   init(_ states: [State]) { self.states = states }
 
-  /// The same columns with what an earlier run of the import had seen: more than the table's type shows,
-  /// unless somebody else has changed the column's type meanwhile.
+  /// The same columns with the classes that an earlier run of the import had seen. These may be more than the
+  /// table's type shows. They do not count if somebody else has changed the column's type meanwhile.
   func resuming(_ classes: [TypeSet]) -> ColumnTypes {
     var copy = self
     while copy.states.count < classes.count { copy.states.append(State()) }

@@ -6,7 +6,7 @@ import Engine
 /// All complete records in the first bytes, up to `ColumnTypes.sampleRecords`; the same for every run over
 /// the same input.
 struct FieldSample {
-  /// What is known about one column.
+  /// The sample of one column.
   struct ColumnSample {
     /// Its values that are not null.
     var fields: [[UInt8]] = []
@@ -35,7 +35,7 @@ struct FieldSample {
   /// - Parameters:
   ///   - splitter: positioned at the first record; it stays there.
   ///   - parser: parses all fields, and pads short records.
-  /// - Throws: what reading throws.
+  /// - Throws: the errors of reading.
   init(
     _ splitter: RecordSplitter, _ parser: RecordParser, columnCount: Int, _ options: ImportOptions
   ) throws {

@@ -1,6 +1,6 @@
 import Engine
 
-/// Which records are no rows of the table, and what is said of them.
+/// Which records are not rows of the table, and the reasons for them.
 extension ImportPlan {
   /// Whether some spelling is null.
   var hasNulls: Bool { !nulls.isEmpty || columns.contains { $0.missing != nil } }
@@ -36,7 +36,7 @@ extension ImportPlan {
     }
   }
 
-  /// What is said of a record that a rule refuses.
+  /// The reject for a record that a rule refuses.
   func reject(
     _ record: Int, _ parsed: ParsedChunk, _ chunk: Chunk, by rule: PlannedRule
   ) -> Reject {
@@ -56,7 +56,7 @@ extension ImportPlan {
     (keyColumns.count > 1 ? "the key's column" : "the key") + " '\(columns[index].name)'"
   }
 
-  /// What is wrong with a field of a column; nil when nothing is.
+  /// Why a field does not fit its column; nil when it does.
   func misfit(_ span: TextSpan, _ index: Int, _ parsed: ParsedChunk)
     -> (value: String?, reason: String)?
   {
@@ -95,7 +95,7 @@ extension ImportPlan {
     return (text, reason)
   }
 
-  /// A record that is no row.
+  /// The reject for a record that is not a row.
   func reject(_ malformed: MalformedRecord, _ parsed: ParsedChunk) -> Reject {
     let original = parsed.originalBytes(ofRecord: malformed.record)
     return Reject(
@@ -111,13 +111,13 @@ extension ImportPlan {
       original: original)
   }
 
-  /// A row with a field that does not fit.
+  /// The reject for a row with a field that does not fit.
   func reject(
     _ record: Int, _ parsed: ParsedChunk, _ chunk: Chunk, _ span: TextSpan, _ column: String?,
     _ value: String?, _ reason: String
   ) -> Reject {
     let start = parsed.byteOffset(ofRecord: record)
-    // A field that was unescaped, or is null, no longer says where it stood: then the record's start.
+    // A field that was unescaped, or is null, has no position in the input: then the record's start is used.
     let offset =
       span.isNull || Int(span.offset) >= chunk.byteCount
       ? start : chunk.inputOffset(Int(span.offset))

@@ -1,6 +1,6 @@
 import Engine
 
-/// What is known about an input before its records are parsed: which field becomes which column.
+/// The assignment of an input's fields to columns, with all that is known before its records are parsed.
 ///
 /// Thread rule: `Sendable`; the parser threads share one.
 struct ImportPlan: Sendable {
@@ -12,7 +12,7 @@ struct ImportPlan: Sendable {
     let strictType: ColumnType?
     /// How its values are spelled; nil: canonically.
     var strictNotation: Notation? = nil
-    /// Spellings that mean null here, and what the other values must then be.
+    /// Spellings that mean null here, and the reading of the other values.
     var missing: MissingValues? = nil
     /// The possible readings of its values, when their classes do not determine it.
     var candidates: [ReadingCandidate] = []
@@ -35,11 +35,11 @@ struct ImportPlan: Sendable {
   /// A rule, ready for the input's records.
   struct PlannedRule: Sendable {
     let expression: String
-    /// True of records that are to be refused.
+    /// True for records that the rule refuses.
     let refusal: RecordTest
   }
 
-  /// What records have to be to be imported at all.
+  /// The condition for records to be imported, ready for the input's records.
   struct PlannedFilter: Sendable {
     let test: RecordTest
     /// The columns that it compares, by their places.
@@ -64,9 +64,9 @@ struct ImportPlan: Sendable {
   let columns: [PlannedColumn]
   /// Columns that do not come from a field: the last of `columns`; nil: none.
   var added: AddedValues? = nil
-  /// What every record has to be.
+  /// Conditions for every record.
   var rules: [PlannedRule] = []
-  /// Which records are asked for; nil: all.
+  /// The condition for records to be imported; nil: all are.
   var filter: PlannedFilter? = nil
   /// The indexes of the columns of the table's primary key, in its order; empty: it has none.
   let keyColumns: [Int]
@@ -76,7 +76,7 @@ struct ImportPlan: Sendable {
   let encodes: Bool
   /// Records in a batch; nil: all in one.
   let batchRecords: Int?
-  /// Whether it is to be known where the record of each row begins.
+  /// Whether the place of each row's record is recorded.
   var keepsPlaces = false
   /// The likely encoding of a record that is not UTF-8, from the beginning of the input.
   var likelyEncoding: String? = nil

@@ -1,8 +1,8 @@
 import Base
 import Engine
 
-/// The rows of a chunk of an import with a primary key, as the parser found them: the writer decides by their
-/// keys what becomes of each.
+/// The rows of a chunk of an import with a primary key, as the parser found them. The writer decides by their
+/// keys what to do with each.
 ///
 /// The spans point into the chunk, which is kept meanwhile: the many chunks whose keys are all new need no
 /// copy.
@@ -27,8 +27,11 @@ struct KeyedRows: Sendable {
   let places: [RecordExtent]
   /// For each row, the nearest one before it with the same key, or -1; empty when all keys are different.
   let earlier: [Int32]
-  /// All rows, encoded; nil when batches are too small for clusters of their own.
-  let encoded: EncodedCluster?
+  /// Whether many new rows make a cluster of their own; not in small batches.
+  let formsClusters: Bool
+  /// All rows, encoded; nil where that was of no use: in small batches, and when the table has some of the
+  /// keys.
+  var encoded: EncodedCluster?
   /// What the parser found about the keys in the table; nil: it has not looked.
   var scouted: ScoutedRows?
 
@@ -94,18 +97,18 @@ struct KeyedRows: Sendable {
   /// The summaries of the columns for some of the rows.
   ///
   /// - Parameters:
-  ///   - cluster: those rows, encoded.
+  ///   - columns: what those rows look like.
   ///   - rows: which rows they are.
   ///   - plan: the plan of the columns.
   func summaries(
-    of cluster: EncodedCluster, rows: [Int], _ plan: ImportPlan
+    of columns: [SpellingFacts], rows: [Int], _ plan: ImportPlan
   ) -> [ColumnBatch.ColumnSummary] {
     func place(_ row: Int) -> (record: Int, line: Int) {
       let place = places[rows[row]]
       return (chunk.firstRecord + place.record, place.line)
     }
     var scan = NotationScan()
-    return cluster.columns.enumerated().map { index, column in
+    return columns.enumerated().map { index, column in
       var summary = ColumnBatch.ColumnSummary(column, place: place)
       if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
         let misfits = chunk.withMemory { memory in

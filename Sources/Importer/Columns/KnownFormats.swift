@@ -34,12 +34,12 @@ enum KnownFormats {
     "%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p", "%H:%M:%S.%f",
   ]
 
-  /// What may follow a day.
+  /// The endings behind a day.
   private static let endings = [" ", "T", ":", ", "].flatMap { separator in
     clocks.flatMap { time in ["", "%z", " %z"].map { separator + time + $0 } }
   }
 
-  /// What may follow a day, when a blank comes first.
+  /// The endings behind a day that begin with a blank.
   static let times = endings.filter { $0.hasPrefix(" ") }
 
   static let dates = certainDays.compactMap { Format($0) }
@@ -47,8 +47,8 @@ enum KnownFormats {
   static let dateTimes = dateTimeTexts.compactMap { Format($0.text) }
   static let orderedDateTimes = orderedDateTimeTexts.compactMap { orders($0.days, $0.ending) }
 
-  /// The texts of formats with a time, and the characters of what they read: making all of them into patterns
-  /// takes longer than most columns need.
+  /// The texts of formats with a time, and the characters of the spellings that they read. Patterns are made
+  /// of them only when needed: making all of them takes longer than most columns need.
   private static let dateTimeTexts = (["%Y-%m-%d"] + certainDays).flatMap { day in
     endings.map { (text: day + $0, signs: FormatSigns(day + $0)) }
   }

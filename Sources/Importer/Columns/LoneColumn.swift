@@ -1,17 +1,17 @@
 import Engine
 
-/// A table of one column whose values contain what elsewhere stands between fields: `1.234,56 €`, `12,5%`,
-/// `August 3, 2018`, `2018-08-03 12:30`.
+/// A table of one column whose values contain characters that elsewhere stand between fields: `1.234,56 €`,
+/// `12,5%`, `August 3, 2018`, `2018-08-03 12:30`.
 ///
-/// Each line as a whole is then a value, and by the rules of types all of them have one. Two columns may
-/// look the same: `1,5` may be a five behind a one. What tells them apart is a sign of money, a month, lines
-/// that do not have the same number of fields, a header of one name.
+/// Each line as a whole is then a value, and by the rules of types all of them have one. Two columns may look
+/// the same: `1,5` may be a five behind a one. The signs of one column are a currency, a month, lines with
+/// different numbers of fields, or a header of one name.
 struct LoneColumn {
   /// Whether there is no other sensible reading; otherwise there may be several columns.
   let isCertain: Bool
   /// The first such line.
   let example: String
-  /// What else would separate fields.
+  /// The delimiter that would separate fields.
   let delimiter: [UInt8]
 
   private static let comma: UInt8 = 0x2C
@@ -32,7 +32,7 @@ struct LoneColumn {
   ///   - sample: the input's beginning as UTF-8.
   ///   - isWhole: whether it is all of the input; otherwise its last line may be cut off.
   ///   - delimiter: the one that explains the sample best.
-  ///   - mayHaveName: false where a person says that there is no header.
+  ///   - mayHaveName: false if the user says that there is no header.
   /// - Complexity: O(1) for most tables, since a longer line ends it.
   init?(_ sample: [UInt8], isWhole: Bool, delimiter: ShortPattern, mayHaveName: Bool = true) {
     let bytes = delimiter.bytes
@@ -70,7 +70,7 @@ struct LoneColumn {
     self.delimiter = bytes
   }
 
-  /// For people.
+  /// A note for people.
   func note(isTaken: Bool, unused: [UInt8]) -> String {
     let shown = String(decoding: delimiter, as: UTF8.self)
     return isTaken
@@ -150,7 +150,7 @@ struct LoneColumn {
     }
   }
 
-  /// What the commas of some numbers tell.
+  /// The evidence of the commas in some numbers.
   private struct Values {
     /// Whether the lines do not have the same number of commas.
     let isRagged: Bool
@@ -178,8 +178,8 @@ struct LoneColumn {
       }
     }
 
-    /// Whether what follows the commas is a fraction rather than a number: also when it always has the same
-    /// number of digits, at least two, behind numbers of any length.
+    /// Whether the digits behind the commas are fractions rather than separate numbers: also when there is
+    /// always the same number of them, at least two, behind numbers of any length.
     var showsFraction: Bool {
       hasLeadingZeros || hasBothMarks
         || (count > 2 && lengths.count == 1 && lengths != [1] && firstLengths.count > 1)

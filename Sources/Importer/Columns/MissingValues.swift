@@ -1,12 +1,12 @@
 import Engine
 
-/// What means a missing value in a column that otherwise has a type, without being declared: `NA`, or an
+/// Spellings of missing values in a column that otherwise has a type, without being declared: `NA`, or an
 /// empty field in quotes in a file without other empty fields.
 ///
-/// A word in quotes is a text, and never null. Only the first records count: what occurred there among values
-/// of one type is null, as long as all values have that type. A later value that does not is rejected: the
-/// column would be text, in which `NA` may be a value (it is Namibia's code), and what has been read as null
-/// cannot be restored.
+/// A word in quotes is a text, and never null. Only the first records count: a word that occurred there among
+/// values of one type is null, as long as all values have that type. A later value of another type is
+/// rejected. Otherwise the column would become text, in which `NA` may be a value (it is Namibia's code), and
+/// a value that was read as null could not be restored.
 struct MissingValues: Equatable {
   /// Spellings that mean null.
   let spellings: [[UInt8]]
@@ -15,12 +15,12 @@ struct MissingValues: Equatable {
   /// The classes that values may have, when the reading has no notation.
   let bounds: TypeSet
 
-  /// What programs write for a missing value, and hardly anything else. `nan` is a number.
+  /// Words that programs write for a missing value, and hardly for anything else. `nan` is a number.
   static let words = ShortWords(["NULL", "Null", "null", "NA", "N/A", "n/a", "#N/A", "\\N", "-"])
-  /// Other words that some write: mentioned in a note.
+  /// Other words that some programs write; a note mentions them.
   static let otherWords = ShortWords(["None", "none", "NIL", "nil", "N.A.", "n.a.", "--", "?", "."])
 
-  /// Whether a field may mean null, to the programs that write it so.
+  /// Whether programs write a field like this for null.
   static func isLikelyWord(_ field: [UInt8]) -> Bool {
     words.contains(field) || otherWords.contains(field)
   }
@@ -89,7 +89,7 @@ struct MissingValues: Equatable {
       .joined(separator: ", ")
   }
 
-  /// For the report.
+  /// The note in the report.
   func note(_ name: String) -> String {
     "\(shown) is taken as null, as all other values are \(reading.type.name); with "
       + "--types '\(name):text' it is kept"

@@ -15,7 +15,7 @@ struct ReplacementRule: Sendable, Equatable {
   /// Columns of a row from this index on take surplus fields.
   let inputColumns: Int
   private let ignoresBlanks: Bool
-  /// The table's column that says how new a row is.
+  /// The table's column that tells how new a row is.
   private let age: Age?
 
   private struct Age: Sendable, Equatable {
@@ -58,7 +58,7 @@ struct ReplacementRule: Sendable, Equatable {
     }
   }
 
-  /// Calls `body` with what a column gets: its bytes, nil for null, or that it keeps its value.
+  /// Calls `body` with a column's new value: its bytes, nil for null, or that it keeps its value.
   ///
   /// - Parameters:
   ///   - fields: the row, whose offsets are relative to the start of `memory`.

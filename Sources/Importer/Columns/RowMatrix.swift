@@ -29,7 +29,7 @@ struct RowMatrix {
   /// Fields, row by row.
   var spans: [TextSpan] {
     if let copy { return copy }
-    // `Array(_:)` would copy one after the other.
+    // `Array(_:)` would copy the elements one by one.
     return Array(unsafeUninitializedCapacity: parsed.spans.count) { room, count in
       count = room.initialize(fromContentsOf: parsed.spans)
     }

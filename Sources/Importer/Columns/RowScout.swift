@@ -1,8 +1,8 @@
 import Base
 import Engine
 
-/// What a parser has found about the rows of a chunk in one version of the table; newer versions may exist by
-/// now.
+/// The results of a parser's lookup of a chunk's rows in one version of the table; newer versions may exist
+/// by now.
 struct ScoutedRows: Sendable {
   let version: UInt64
   /// For each row, the object with its key in that version, or -1: the key is in none of the searched runs,
@@ -27,7 +27,7 @@ final class SharedKeyView: @unchecked Sendable {
   private let lock = Lock()
   private var present: KeyView?
 
-  /// The newest one; nil: none is to be used.
+  /// The newest version; nil: none may be used.
   var view: KeyView? {
     get { lock.withLock { present } }
     set {
@@ -56,7 +56,7 @@ final class RowScout {
     self.conflict = conflict
   }
 
-  /// What is known about some rows; nil when there is no version to look in, or its key is another one.
+  /// Looks up some rows; nil when there is no version to look in, or its key is another one.
   ///
   /// - Throws: `EngineError.damaged`.
   func look(_ rows: KeyedRows, _ plan: ImportPlan) throws -> ScoutedRows? {

@@ -3,9 +3,9 @@
 /// `18/08/03` may be a day of 2003, of 2008 or of 2018. A number above 12 is not a month; and over many rows
 /// days take more values than years.
 struct ShortDates {
-  /// Which number is which, as a `DatePattern`; nil when the values do not show it.
+  /// The order of the three numbers, as a `DatePattern`; nil when the values do not show it.
   let format: String?
-  /// Every order that makes dates of all values.
+  /// Every order in which all values are dates.
   let possible: [String]
 
   /// Nil when some field is not such a date, in any order.
@@ -20,7 +20,7 @@ struct ShortDates {
       guard parts.count == 3, parts[2].count == 2, day.count == field.count || field.contains(0x3A)
       else { return nil }
       for (place, part) in parts.enumerated() {
-        // With hyphens, shorter numbers are those of parts and chapters.
+        // With hyphens, shorter numbers are more likely those of parts and chapters.
         guard part.count == 2 || (part.count == 1 && separator != 0x2D),
           let value = Int(String(decoding: part, as: UTF8.self))
         else {
@@ -63,7 +63,7 @@ struct ShortDates {
     }
   }
 
-  /// What to tell of a column that stays text because its dates may mean several days; nil where none do.
+  /// A hint about a column that stays text because its dates may mean several days; nil when there is none.
   static func hint(_ spellings: [[UInt8]], _ name: String) -> String? {
     let fields = spellings.filter { !MissingValues.isLikelyWord($0) }
     guard let first = fields.first, let dates = ShortDates(fields.map(\.withoutBlanks)),

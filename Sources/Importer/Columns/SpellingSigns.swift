@@ -33,8 +33,8 @@ struct SpellingSigns: OptionSet, Hashable {
   }
 }
 
-/// The characters that a format of dates has in all that it reads, and those that may occur beside them: most
-/// formats are ruled out by them, without being tried.
+/// The characters that every spelling of a date format has, and those that may occur beside them. They rule
+/// out most formats without trying them.
 struct FormatSigns {
   private var required: SpellingSigns = []
   private var possible: SpellingSigns = []

@@ -1,6 +1,6 @@
 import Engine
 
-/// What an import must know about the table that an input goes into: in a version, or in a transaction.
+/// Facts about the table that an input goes into: in a version, or in a transaction.
 ///
 /// Thread rule: that of the source.
 struct TableContents {

@@ -1,4 +1,4 @@
-/// Values that look like numbers and are not.
+/// Values that look like numbers and are telephone numbers.
 enum TelephoneNumber {
   /// A number with a plus and at least this many digits is a telephone number.
   private static let fewestDigits = 7

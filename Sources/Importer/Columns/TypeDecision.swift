@@ -1,19 +1,19 @@
 import Engine
 
-/// Gives a column of a table a type after its values were imported, as an import with `--types` would have:
-/// spellings are stored, so what is to be done is to look whether each of them is a value of the type.
+/// Gives a column of a table a type after its values were imported, as an import with `--types` would have.
+/// Spellings are stored, so it only has to check that each of them is a value of the type.
 ///
 /// Thread rule: that of the transaction.
 package struct TypeDecision {
-  /// What the column is called.
+  /// The name of the column.
   package let column: String
-  /// How its values are to be read.
+  /// The new reading of its values.
   package let reading: Reading
   private let isKey: Bool
 
   private static let sampleValues = 1000
 
-  /// Finds out how the values are spelled: as canonical ones, as the options say, or as the first ones show.
+  /// Chooses the notation: none, the one of the options, or the one that the first values show.
   ///
   /// - Parameter options: `dateFormats`, `decimalMark` and `thousandsSeparator` count.
   /// - Throws: `EngineError.noSuchColumn`, `.damaged`; `ImportError.invalidOption` for formats that make no
@@ -39,14 +39,14 @@ package struct TypeDecision {
     reading = Reading(type, notation.strictNotation)
   }
 
-  /// The values that are none of the type.
+  /// The values that are not of the type.
   ///
-  /// - Parameter most: so many are listed, all are counted.
+  /// - Parameter most: how many are listed; all are counted.
   package func misfits(_ table: WritableTable, most: Int) throws -> (count: Int, first: [Misfit]) {
     try table.misfits(column, as: reading, most: most, isFit: isFit)
   }
 
-  /// Has the column be of the type, and imports keep it.
+  /// Gives the column the type, which imports will keep.
   ///
   /// - Throws: `EngineError.invalidSchema`.
   package func apply(_ table: WritableTable) throws {
@@ -65,7 +65,7 @@ package struct TypeDecision {
   }
 }
 
-/// What programs have declared of a table, which is not to be changed behind their backs.
+/// The columns of a table that programs have declared: they must not be changed without these programs.
 package enum DeclaredTable {
   /// The columns that a program has declared.
   package static func columns(_ table: WritableTable) -> Set<String> {

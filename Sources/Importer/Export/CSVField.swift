@@ -4,10 +4,10 @@ import Engine
 enum CSVField {
   private static let scanner = BlockScanner(.rfc4180)
 
-  /// No field takes more room than twice its length, its quotes and what separates it.
+  /// The most bytes of a field: twice its length, its quotes and the delimiter.
   static func mostBytes(_ length: Int) -> Int { 2 &* length &+ 3 }
 
-  /// Whether bytes have nothing that has to be quoted: no delimiter, quote or record end.
+  /// Whether bytes have no delimiter, quote or record end, and so need no quotes.
   static func arePlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let start = bytes.baseAddress else { return true }
     var offset = 0
@@ -25,17 +25,17 @@ enum CSVField {
     }
   }
 
-  /// Which of 64 bytes have to be quoted.
+  /// Which of 64 bytes make quotes necessary.
   @inline(__always)
   private static func marks(_ block: UnsafeRawPointer) -> UInt64 {
     let marks = scanner.marks(block)
     return marks.quotes | marks.delimiters | marks.lineFeeds | marks.carriageReturns
   }
 
-  /// Copies a field that is not to be quoted.
+  /// Copies a field that needs no quotes.
   ///
-  /// - Precondition: 7 bytes behind `source`'s may be read, as of every span of a decoded column,
-  ///   and as many behind `target`'s be written.
+  /// - Precondition: 7 bytes behind those of `source` may be read, as behind every span of a decoded column,
+  ///   and as many behind those of `target` may be written.
   @inline(__always)
   static func copy(_ source: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer) {
     if count > 64 {
@@ -64,7 +64,7 @@ enum CSVField {
       return 2
     }
     copy(source, count: count, to: target)
-    // Of the copy, behind which there is room to look at.
+    // Looks at the copy: bytes behind it may be read, too.
     var found: UInt64 = 0
     var offset = 0
     while offset < count, found == 0 {
@@ -86,8 +86,8 @@ enum CSVField {
     while offset < count {
       let word = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       let differences = word ^ quotes
-      // A zero byte among them is a quote; bytes of 0x80 and more may be taken for one, which does
-      // no harm here.
+      // A zero byte in the result stands for a quote; bytes of 0x80 and more may look like one, which does no
+      // harm here.
       let mayQuote =
         (differences &- 0x0101_0101_0101_0101) & ~differences & 0x8080_8080_8080_8080
       if mayQuote == 0 {

@@ -1,14 +1,14 @@
 import Base
 import Engine
 
-/// Writes the objects of a table that differ in two versions as CSV or JSON Lines, with values as an export
-/// has them: CSV to the letter, numbers in JSON as numbers.
+/// Writes the objects of a table that differ in two versions as CSV or JSON Lines, with values as in an
+/// export: spellings in CSV, numbers in JSON as numbers.
 ///
 /// Thread rule: one thread at a time.
 package struct ChangeFormatter {
   private struct ColumnWriters {
     let name: String
-    /// `{"old":…` and `,"new":…`; of a column that one version does not have, those of the other.
+    /// Writes `{"old":…` and `,"new":…`; a column that one version does not have is written as in the other.
     let old: FieldWriter
     let new: FieldWriter
     /// `"name":`
@@ -21,10 +21,10 @@ package struct ChangeFormatter {
   private let columns: [ColumnWriters]
   private let output = FormattedBytes()
 
-  /// What the first line of CSV says.
+  /// The header of CSV.
   package static let header = "table,change,key,column,old,new\n"
 
-  /// - Parameter table: what the table is called.
+  /// - Parameter table: the name of the table in the output.
   package init(_ reader: ChangeReader, _ format: TableExporter.Format, table: String) {
     self.format = format
     self.table = table
@@ -51,7 +51,7 @@ package struct ChangeFormatter {
   // MARK: CSV
 
   private func csv(_ object: ChangedObject) {
-    // An object of nothing but nulls is one, too.
+    // An object whose fields are all null gets a line too.
     let fields =
       object.kind == .changed
       ? object.fields : object.fields.filter { $0.old != nil || $0.new != nil }
@@ -79,7 +79,8 @@ package struct ChangeFormatter {
     output.append(0x0A)
   }
 
-  /// A key of several columns is a line of CSV in a field, so that every key is told from every other.
+  /// Appends a key; one of several columns is itself a line of CSV in the field, so that no two keys look
+  /// alike.
   private func appendCSVKey(_ parts: [[UInt8]]) {
     if parts.count == 1 { return Self.with(parts[0]) { keys[0].appendCSV($0, to: output) } }
     let line = FormattedBytes()
@@ -90,7 +91,7 @@ package struct ChangeFormatter {
     Self.with(Array(line.bytes)) { Self.append($0, to: output) }
   }
 
-  /// A text as a field of CSV, quoted if it must be.
+  /// A text as a field of CSV, quoted if necessary.
   package static func csvField(_ text: String) -> String {
     let output = FormattedBytes()
     with(Array(text.utf8)) { append($0, to: output) }
@@ -107,7 +108,7 @@ package struct ChangeFormatter {
     output.advance(CSVField.write(source, count: field.count, to: target))
   }
 
-  /// Calls `body` with bytes behind which some more may be read; nil for null.
+  /// Calls `body` with bytes that have some readable bytes behind them; with nil for null.
   private static func with(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void) {
     guard let bytes else { return body(nil) }
     (bytes + Array(repeating: 0, count: ResultWindow.readableBytes)).withUnsafeBytes {
@@ -117,7 +118,7 @@ package struct ChangeFormatter {
 
   // MARK: JSON Lines
 
-  /// A key of several columns is an array.
+  /// Appends a key; one of several columns is an array.
   private func appendJSONKey(_ parts: [[UInt8]]) {
     if parts.count == 1 { return Self.with(parts[0]) { keys[0].appendJSON($0, to: output) } }
     output.append(Array(",\"key\":".utf8))

@@ -1,6 +1,6 @@
 import Engine
 
-/// An object that differs from one version of its table to another, with its fields as they are spelled.
+/// An object that differs between two versions of its table, with the spellings of its fields.
 package struct ChangedObject {
   /// A field in both versions; nil is null.
   package struct Field {
@@ -11,13 +11,13 @@ package struct ChangedObject {
   }
 
   package let kind: ObjectStep.Kind
-  /// The spellings that are its primary key, one for each column of it; without a key, the object's number.
+  /// The spellings in the columns of its primary key; without a key, the object's number.
   package let key: [[UInt8]]
-  /// Those that differ; of an object that only one version has, all of that version.
+  /// The fields that differ; for an object that only one version has, all fields of that version.
   package let fields: [Field]
 }
 
-/// Reads what differs from one version of a table to another, object by object, in the order of keys.
+/// Reads the differences between two versions of a table, object by object, in the order of keys.
 ///
 /// Memory: the keys that differ, and some hundred objects.
 ///
@@ -25,7 +25,7 @@ package struct ChangedObject {
 package struct ChangeReader {
   /// A column of one of the versions, or of both.
   package struct ChangedColumn {
-    /// As the later version calls it.
+    /// Its name in the later version.
     package let name: String
     package let old: Column?
     package let new: Column?
@@ -35,7 +35,7 @@ package struct ChangeReader {
 
   /// The columns of the later version, and behind them those that only the earlier one has.
   package let columns: [ChangedColumn]
-  /// What the parts of objects' keys are; without a key, of their numbers.
+  /// The columns of the parts of objects' keys; without a key, a column for their numbers.
   package let keyColumns: [Column]
   /// The places of the primary key's columns, in its order.
   private let keyPlaces: [Int]
@@ -43,7 +43,7 @@ package struct ChangeReader {
   private let new: Table?
   private let filter: Predicate?
 
-  /// So many objects are read at a time.
+  /// How many objects are read at a time.
   private static let windowObjects = 256
 
   /// - Parameters:
@@ -82,7 +82,7 @@ package struct ChangeReader {
   /// Calls `body` with every object that differs.
   ///
   /// - Complexity: as `Table.forEachChange`.
-  /// - Throws: as `Table.forEachChange`; what `body` throws.
+  /// - Throws: as `Table.forEachChange`; the errors of `body`.
   package func run(_ body: (ChangedObject) throws -> Void) throws {
     guard let old, let new else { return try readLone(body) }
     var keys = try ChangedKeys(from: old, to: new, where: filter)
@@ -137,7 +137,7 @@ package struct ChangeReader {
         fields.append(ChangedObject.Field(column: index, old: before, new: after))
       }
     }
-    // A key may be younger than the object.
+    // The table may have got its key after the object was written.
     let name =
       parts.contains(nil) || parts.isEmpty ? [Array("\(key)".utf8)] : parts.compactMap(\.self)
     return ChangedObject(kind: kind, key: name, fields: fields)

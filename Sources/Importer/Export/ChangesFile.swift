@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// A file of changes, JSON Lines, that is there when it is complete, and not before.
+/// A file of changes in JSON Lines. It gets its name when it is complete.
 ///
 /// Thread rule: one thread at a time.
 final class ChangesFile {
@@ -12,21 +12,21 @@ final class ChangesFile {
 
   private static let bufferBytes = 1 << 18
 
-  /// Creates what becomes the file, so that it is found out before the work that nobody can write there.
+  /// Creates the temporary file at once, so that a folder without write permission is found before the work.
   ///
-  /// - Parameter database: whoever may read and write this may do so with the file.
+  /// - Parameter database: the file gets the same permissions as this one.
   /// - Throws: `ImportError.cannotCreate`; `SystemError`.
   init(_ path: String, like database: String) throws {
     self.path = path
     try Self.check(path)
-    // Of a dry run there may be none yet.
+    // A dry run may have no database yet.
     let isThere = try System.statusIfPresent(path: database) != nil
     let model = isThere ? try System.open(database, .readOnly) : nil
     defer { model.map { System.close($0) } }
     file = try ReplacementFile(for: path, like: model)
   }
 
-  /// - Throws: `ImportError.cannotCreate` where something is that is not to be replaced; `SystemError`.
+  /// - Throws: `ImportError.cannotCreate` where there is something that must not be replaced; `SystemError`.
   static func check(_ path: String) throws {
     try System.checkPath(path)
     if let reason = try Database.refusal(ofOutput: path) {
@@ -44,11 +44,11 @@ final class ChangesFile {
         ? "it is a Sheaf database"
         : try hasOthers(path) ? "it is there already, and holds something else than changes" : nil
     if let reason { throw ImportError.cannotCreate(path: path, reason: reason) }
-    // What the user may not write to is not to be replaced either.
+    // A file that the user may not write to is not replaced either.
     System.close(try System.openRegular(path, writable: true))
   }
 
-  /// Whether a file holds anything but what this type writes.
+  /// Whether a file has content that this type does not write.
   private static func hasOthers(_ path: String) throws -> Bool {
     let descriptor = try System.openRegular(path, writable: false)
     defer { System.close(descriptor) }

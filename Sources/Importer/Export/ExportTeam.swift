@@ -3,9 +3,9 @@ import Engine
 
 /// Threads that read and write the rows of leaves at once, for one export.
 ///
-/// The first thread walks the table, finds out which rows are wanted, and hands leaves to the
-/// others; when they have enough, it does their work. The calling thread takes what they wrote in
-/// the order of the table.
+/// The first thread walks the table, selects the wanted rows, and passes leaves on to the others; when they
+/// have enough, it does the same work itself. The calling thread takes their output in the order of the
+/// table.
 ///
 /// Thread rule: one thread at a time.
 struct ExportTeam {
@@ -14,10 +14,10 @@ struct ExportTeam {
   /// Leaves between the walk and the output.
   private var window: Int { 2 * size }
 
-  /// Fewer rows are not worth a thread.
+  /// With fewer rows a thread does not pay.
   private static let fewRows = 4096
 
-  /// - Returns: nil when there is nothing to share, or no thread to be had.
+  /// - Returns: nil when there is too little to share, or no thread can be started.
   init?(_ size: Int, rows: Int) {
     self.size = size
     guard rows > Self.fewRows, (try? threads.start(size)) != nil else { return nil }
@@ -25,8 +25,8 @@ struct ExportTeam {
 
   /// Writes the rows of a query that does not sort.
   ///
-  /// - Parameter leafBytes: what the rows of a leaf may take while they wait for their turn.
-  /// - Returns: how many there were.
+  /// - Parameter leafBytes: the most bytes of a leaf's output that wait for their turn.
+  /// - Returns: the number of rows.
   /// - Throws: as `TableExporter.run`.
   func run(
     _ reader: ResultReader, _ formatter: RowFormatter, hasHeader: Bool, leafBytes: Int,
@@ -75,7 +75,7 @@ struct ExportTeam {
 
 /// Rows of a leaf, on their way to the thread that writes them.
 private struct ChosenRows: @unchecked Sendable {
-  // @unchecked: who walks the table does not use the leaf any more.
+  // @unchecked: the thread that walks the table does not use the leaf any more.
   let leaf: Leaf
   let chosen: RowBits
   let path: String
@@ -84,7 +84,7 @@ private struct ChosenRows: @unchecked Sendable {
 private struct FormattedLeaf: Sendable {
   enum Output {
     case bytes(FormattedBytes)
-    /// So many bytes that they are not to be kept in memory.
+    /// The output is too large to be kept in memory.
     case tooMany(ChosenRows)
   }
 
@@ -94,7 +94,7 @@ private struct FormattedLeaf: Sendable {
 
 /// Carries the query to the thread that runs it.
 private final class Walk: @unchecked Sendable {
-  // @unchecked: `run` is called by one thread; what else is used does not change.
+  // @unchecked: one thread calls `run`; the other members do not change.
   private let reader: ResultReader
 
   init(_ reader: ResultReader) { self.reader = reader }

@@ -7,14 +7,14 @@ struct FieldWriter {
   private let reading: Reading
   /// Whether CSV has values instead of spellings.
   private let writesValues: Bool
-  /// Whether bytes are written as PostgreSQL reads them, and not in Base64, in CSV.
+  /// Whether CSV has bytes in PostgreSQL's hexadecimal form instead of Base64.
   private let writesHex: Bool
-  /// What comes before a value in JSON: the brace or comma, and the key.
+  /// The bytes before a value in JSON: the brace or comma, and the key.
   private let key: [UInt8]
 
   /// - Parameters:
-  ///   - name: what it is called in JSON; nil: as the column is.
-  ///   - writesHex: whether bytes are in hexadecimal digits, and not in Base64.
+  ///   - name: its name in JSON; nil: that of the column.
+  ///   - writesHex: whether bytes are in hexadecimal digits instead of Base64.
   init(
     _ column: Column, named name: String? = nil, writesValues: Bool = false,
     writesHex: Bool = false, isFirst: Bool
@@ -30,7 +30,7 @@ struct FieldWriter {
 
   // MARK: CSV
 
-  /// Whether fields are written as something else than what they hold.
+  /// Whether the output differs from the stored spellings.
   var isEncoded: Bool { type == .data || writesValues }
 
   func appendCSV(_ field: UnsafeRawBufferPointer?, to output: FormattedBytes) {
@@ -100,7 +100,7 @@ struct FieldWriter {
     }
   }
 
-  /// ISO 8601, however it is spelled.
+  /// In ISO 8601, whatever the stored spelling.
   private func appendMoment(_ field: UnsafeRawBufferPointer, to output: FormattedBytes) {
     // A date of four digits and two hyphens that is read without a notation is one.
     if type == .date, reading.notation == nil, field.count == Self.dateLength {
@@ -121,7 +121,7 @@ struct FieldWriter {
 
   private func appendString(_ field: UnsafeRawBufferPointer, to output: FormattedBytes) {
     var mustEscape: UInt8 = 0
-    // Without a way out, so that the compiler looks at many at a time.
+    // Without an early exit, so that the compiler can handle many bytes at a time.
     for byte in field {
       mustEscape |= byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F ? 1 : 0
     }

@@ -1,17 +1,16 @@
 import Engine
 
-/// The bytes of rows that were written, used again for the next ones.
+/// The output for some rows; its memory is used again for the next ones.
 ///
-/// Unsafe for speed: `reserve` gives room that is written with plain stores. There are always
-/// `slack` bytes behind it, so that whole words and blocks may be stored, or looked at, past its
-/// end.
+/// Unsafe for speed: `reserve` gives room that is written with plain stores. There are always `slack` bytes
+/// behind it, so that whole words and blocks may be stored, or looked at, past its end.
 ///
-/// Thread rule: one thread at a time; whoever hands it on does not use it any more.
+/// Thread rule: one thread at a time; a thread that passes it on does not use it any more.
 final class FormattedBytes: @unchecked Sendable {
   // @unchecked: see the thread rule.
   static let slack = 64
 
-  // Unchecked: nothing that is called while they change comes back here, so no access can overlap.
+  // Unchecked: no call that is made while these change comes back here, so no accesses can overlap.
   @exclusivity(unchecked) private var base: UnsafeMutableRawPointer
   @exclusivity(unchecked) private var capacity: Int
   @exclusivity(unchecked) private(set) var count = 0
@@ -27,7 +26,7 @@ final class FormattedBytes: @unchecked Sendable {
 
   func removeAll() { count = 0 }
 
-  /// Where the next `length` bytes go, until the next call; count them with `advance`.
+  /// The place for the next `length` bytes, valid until the next call; count them with `advance`.
   @inline(__always)
   func reserve(_ length: Int) -> UnsafeMutableRawPointer {
     if capacity &- count < length { grow(length) }

@@ -1,6 +1,6 @@
 import Engine
 
-/// Rows that are written as they come, and handed on in pieces.
+/// Formats rows as they come, and passes the output on in pieces.
 ///
 /// Thread rule: one thread at a time.
 struct FormattedStream {
@@ -14,7 +14,7 @@ struct FormattedStream {
 
   func header() { formatter.header(to: output) }
 
-  /// All rows of a window.
+  /// Formats all rows of a window.
   func rows(_ window: ResultWindow, _ write: (UnsafeRawBufferPointer) throws -> Void) throws {
     var row = 0
     while row < window.count {
@@ -23,7 +23,7 @@ struct FormattedStream {
     }
   }
 
-  /// Hands on what was written and not handed on yet.
+  /// Passes on the remaining output.
   func end(_ write: (UnsafeRawBufferPointer) throws -> Void) throws {
     if output.count > 0 { try write(output.bytes) }
     output.removeAll()

@@ -8,14 +8,14 @@ struct RowFormatter {
   private let names: [String]
   private let writers: [FieldWriter]
 
-  /// Bytes to hand on at once.
+  /// The bytes of a piece of output.
   static let bufferBytes = 1 << 18
-  /// So many rows' lengths are added up before room is made for them.
+  /// The lengths of this many rows are summed before room is made for them.
   private static let blockRows = 64
 
   /// - Parameters:
   ///   - writesValues: whether CSV has values instead of spellings.
-  ///   - writesHex: whether bytes are written in CSV as PostgreSQL reads them.
+  ///   - writesHex: whether CSV has bytes in PostgreSQL's hexadecimal form.
   init(
     _ columns: [Column], _ format: TableExporter.Format, writesValues: Bool, writesHex: Bool = false
   ) {
@@ -26,14 +26,14 @@ struct RowFormatter {
     }
   }
 
-  /// The names of the columns; CSV only.
+  /// Writes the names of the columns; CSV only.
   func header(to output: FormattedBytes) {
     guard format == .csv else { return }
     for (index, name) in names.enumerated() {
       if index > 0 { output.append(0x2C) }
       let length = name.utf8.count
       let target = output.reserve(CSVField.mostBytes(length))
-      // With what may be read behind it.
+      // With the readable bytes that `write` needs behind it.
       (Array(name.utf8) + Array(repeating: 0, count: 8)).withUnsafeBytes { bytes in
         guard let source = bytes.baseAddress else { return }
         output.advance(CSVField.write(source, count: length, to: target))
@@ -42,7 +42,8 @@ struct RowFormatter {
     output.append(0x0A)
   }
 
-  /// Rows of a window from one on, until there are `limit` bytes of output or all are written; at least one.
+  /// Writes rows of a window from one on, until there are `limit` bytes of output or all rows are written; at
+  /// least one.
   ///
   /// - Returns: the first row that was not written; the window's count when all are.
   func rows(
@@ -50,9 +51,21 @@ struct RowFormatter {
   ) -> Int {
     var row = first
     // Found out once for many rows; for few, each field is looked at by itself.
-    let arePlain = writers.indices.map { column in
-      format == .csv && window.count - first > Self.blockRows
-        && window.extent(ofColumn: column).map(CSVField.arePlain) ?? true
+    let isLong = format == .csv && window.count - first > Self.blockRows
+    let extents = isLong ? writers.indices.map(window.extent) : []
+    let arePlain =
+      isLong
+      ? extents.map { $0.bytes.map(CSVField.arePlain) ?? true } : writers.map { _ in false }
+    if isLong {
+      var most = 0
+      for (extent, isPlain) in zip(extents, arePlain) {
+        most &+= isPlain ? extent.length : CSVField.mostBytes(extent.length)
+        most &+= (window.count &- first) &* CSVField.mostBytes(0)
+      }
+      if most <= limit {
+        csv(window, first..<window.count, most, arePlain, to: output)
+        return window.count
+      }
     }
     while row < window.count {
       var end = min(row + Self.blockRows, window.count)
@@ -85,7 +98,7 @@ struct RowFormatter {
     _ window: ResultWindow, _ rows: Range<Int>, _ most: Int, _ arePlain: [Bool],
     to output: FormattedBytes
   ) {
-    // Base64 and values take room by themselves.
+    // Base64 and values make their own room.
     guard !writers.contains(where: \.isEncoded) else {
       for row in rows { csv(window, row, to: output) }
       return

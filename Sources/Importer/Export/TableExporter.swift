@@ -3,15 +3,15 @@ import Engine
 
 /// Writes a table's objects as CSV or JSON Lines.
 ///
-/// CSV is RFC 4180 with `\n`: a null is an empty field, an empty string is `""`, and a field is
-/// quoted only when it must be. What was imported comes back to the letter, since values are kept as
-/// they were spelled. JSON Lines has an object a line, its keys in the order of the columns; numbers
-/// and booleans are JSON's own, NaN and null are null, everything else is a string; dates and date-times
-/// are ISO 8601, however they are spelled. Data columns are written in Base64.
+/// CSV is RFC 4180 with `\n`: a null is an empty field, an empty string is `""`, and a field is quoted only
+/// when it must be. Values have the spellings that were imported. JSON Lines has an object a line, its keys
+/// in the order of the columns; numbers and booleans are JSON's own, NaN and null are null, everything else
+/// is a string; dates and date-times are ISO 8601, however they are spelled. Data columns are written in
+/// Base64.
 ///
 /// Thread rule: one thread at a time.
 public struct TableExporter {
-  /// What the output is.
+  /// The format of the output.
   public enum Format: String, Sendable, CaseIterable {
     /// RFC 4180 with `\n`.
     case csv
@@ -19,7 +19,7 @@ public struct TableExporter {
     case jsonl
   }
 
-  /// What the output is.
+  /// The format of the output.
   public var format = Format.csv
   /// Which objects to write, in which order, and which of their columns.
   public var query = Query()
@@ -28,7 +28,7 @@ public struct TableExporter {
     get { query.columns }
     set { query.columns = newValue }
   }
-  /// Write at most so many objects.
+  /// Write at most this many objects.
   public var limit: Int? {
     get { query.limit }
     set { query.limit = newValue }
@@ -36,32 +36,32 @@ public struct TableExporter {
   /// Whether CSV begins with the names of the columns.
   public var hasHeader = true
 
-  /// Whether CSV has numbers, dates and bools in their one canonical spelling instead of the one that they
-  /// were imported with. JSON Lines always has.
+  /// Whether CSV has numbers, dates and bools in their canonical spelling instead of the imported one. JSON
+  /// Lines always has.
   public var writesValues = false
 
-  /// Whether CSV has bytes as PostgreSQL reads them, and not in Base64.
+  /// Whether CSV has bytes in PostgreSQL's hexadecimal form instead of Base64.
   var writesHex = false
 
   /// CSV with a header, of all objects and columns.
   public init() {}
 
-  /// Threads that read and write rows at once, beside the calling one: as many as there are
-  /// processors, up to 16.
+  /// Threads that read and write rows at once, beside the calling one: as many as there are processors, up to
+  /// 16.
   package var threads = min(System.processorCount, 16)
-  /// What the rows of a leaf may take in memory while they wait for their turn; others are written
-  /// on the calling thread.
+  /// The most bytes of a leaf's output that wait for their turn; a larger leaf is written on the calling
+  /// thread.
   package var leafBytes = 16 << 20
 
   /// Writes the objects.
   ///
-  /// Threads of its own read the table, where it is large and the query does not sort; `write` is
-  /// called on the calling thread.
+  /// Other threads read the table if it is large and the query does not sort; `write` is called on the
+  /// calling thread.
   ///
   /// - Parameters:
-  ///   - table: whose objects are written.
-  ///   - write: called with the next bytes of the output, in order; what it throws ends the export and
-  ///     is thrown on.
+  ///   - table: the table whose objects are written.
+  ///   - write: called with the next bytes of the output, in order; an error that it throws ends the export
+  ///     and is thrown on.
   /// - Returns: the number of objects written.
   /// - Complexity: that of the query; memory is that of two clusters a processor, unless the query sorts.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
@@ -75,7 +75,7 @@ public struct TableExporter {
       reader, formatter(reader), hasHeader: hasHeader, leafBytes: leafBytes, write: write)
   }
 
-  /// The same for any source of objects, such as what can be saved of a damaged table.
+  /// Does the same for any source of objects, such as the readable part of a damaged table.
   @discardableResult
   package func run(
     from source: any LeafSource, write: (UnsafeRawBufferPointer) throws -> Void
@@ -97,7 +97,7 @@ public struct TableExporter {
     return reader.columnIndices.map { reader.schema.columns[$0] }
   }
 
-  /// One row after the other, on the calling thread.
+  /// Writes one row after the other, on the calling thread.
   private func run(
     _ reader: ResultReader, write: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Int {
@@ -112,7 +112,7 @@ public struct TableExporter {
     return written
   }
 
-  /// Writes rows that are at hand, a value for each column.
+  /// Writes given rows, with a value for each column.
   package func run(
     _ rows: [[Value]], columns: [Column], write: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
@@ -122,7 +122,7 @@ public struct TableExporter {
     try stream.end(write)
   }
 
-  /// Finds out whether the query fits the table, so that nothing is begun in vain.
+  /// Checks that the query fits the table, before any output is begun.
   ///
   /// - Throws: `QueryError`, `EngineError.noSuchColumn`.
   public func check(_ table: Table) throws {

@@ -1,15 +1,16 @@
 import Base
 import Engine
 
-/// A table of a Sheaf file as an input: its objects as CSV with a header, values in their one spelling.
+/// A table of a Sheaf file as an input: its objects as CSV with a header, values in canonical spelling.
 ///
-/// It may be read several times; each time by a thread of its own, which is a megabyte ahead at most.
+/// It may be read several times. A thread for each reading writes the CSV, at most a megabyte ahead of the
+/// reader.
 ///
-/// Thread rule: used by one thread; the sources that it gives are read by others.
+/// Thread rule: used by one thread; others read the sources that it returns.
 final class TableInput {
-  /// How errors and reports name it.
+  /// Its name in errors and reports.
   let name: String
-  /// Of the columns, as the file has them.
+  /// The written columns, as the file has them.
   let columns: [Column]
   private let exporter: TableExporter
   private let table: Table
@@ -34,7 +35,7 @@ final class TableInput {
     name = "\(path)#\(table.name)" + (isPart ? "#\(digest)" : "")
   }
 
-  /// How the values of each column are spelled.
+  /// The type of each column's spellings.
   var types: [ColumnType?] { columns.map { $0.type == .data ? .text : $0.type } }
 
   /// The bytes, from the first on.
@@ -58,7 +59,7 @@ final class TableInput {
     return source
   }
 
-  /// Ends all reading, and waits until nobody uses the table any more.
+  /// Ends all reading, and waits until no thread uses the table any more.
   func close() {
     for pipe in pipes { pipe.abandon() }
     for thread in threads { thread.join() }
@@ -79,7 +80,7 @@ final class TableInput {
 @available(*, unavailable)
 extension TableInput: Sendable {}
 
-/// What a thread writes and another reads, a megabyte of it at most.
+/// At most a megabyte of bytes that one thread writes and another reads.
 ///
 /// Thread rule: any thread; one writes and one reads.
 private final class BytePipe: @unchecked Sendable {
@@ -93,10 +94,10 @@ private final class BytePipe: @unchecked Sendable {
 
   private static let capacity = 1 << 20
 
-  /// Nobody reads any more.
+  /// The reader has gone.
   struct Abandoned: Error {}
 
-  /// Writes; waits while too much is there.
+  /// Writes; waits while the pipe is full.
   func put(_ new: UnsafeRawBufferPointer) throws {
     try lock.withLock {
       while bytes.count - start >= Self.capacity, !isAbandoned { lock.wait() }
@@ -110,7 +111,7 @@ private final class BytePipe: @unchecked Sendable {
     }
   }
 
-  /// Says that nothing more comes, or why not.
+  /// Ends the bytes, with an error if there was one.
   func end(_ failure: (any Error)?) {
     lock.withLock {
       self.failure = failure
@@ -126,7 +127,7 @@ private final class BytePipe: @unchecked Sendable {
     }
   }
 
-  /// What came of a look.
+  /// The outcome of a read.
   enum Taken {
     case bytes(Int)
     case end
@@ -134,7 +135,7 @@ private final class BytePipe: @unchecked Sendable {
     case cancelled
   }
 
-  /// Reads what is there; waits while nothing is.
+  /// Reads the available bytes; waits while there are none.
   func take(into buffer: UnsafeMutableRawBufferPointer, _ isCancelled: () -> Bool) -> Taken {
     lock.withLock {
       while bytes.count == start, !isEnded, !isAbandoned {
@@ -170,7 +171,7 @@ private final class TableSource: ByteSource, @unchecked Sendable {
     self.name = name
   }
 
-  // Whoever lets go of it reads no further.
+  // A released source is read no further.
   deinit { pipe.abandon() }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {

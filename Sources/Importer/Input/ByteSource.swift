@@ -9,7 +9,8 @@ package protocol ByteSource: AnyObject, Sendable {
   /// Distinguishes this input from another or a changed one; nil for pipes.
   var identity: InputIdentity? { get }
 
-  /// What has happened to the file since it was opened, for a note; nil when it is unchanged, or not a file.
+  /// A description of changes to the file since it was opened, for a note; nil when there are none, or it is
+  /// not a file.
   var change: String? { get }
 
   /// Asked while a pipe has nothing to read: true ends the wait with `ImportError.interrupted`. Set

@@ -1,7 +1,7 @@
 import Base
 
-/// What the codes of an encoding mean, as far as they have occurred: a tree of tables with one entry for each
-/// byte. `iconv` fills a table when it is first needed.
+/// The meanings of an encoding's codes, as far as they have occurred: a tree of tables with one entry for
+/// each byte. `iconv` fills a table when it is first needed.
 ///
 /// The codes of one byte are there from the beginning. So the tables of single-byte encodings are complete;
 /// those of others get one more table, of 256 calls, for each first byte that occurs.
@@ -80,7 +80,7 @@ struct CodeTable: @unchecked Sendable {
     return Code(length: 0, entry: Self.none)
   }
 
-  /// Looks up what may follow these bytes, which `code` did not know.
+  /// Looks up the codes that begin with these bytes, which `code` did not know.
   mutating func grow(_ prefix: [UInt8]) {
     var place = 0
     for (index, byte) in prefix.enumerated() {

@@ -14,7 +14,7 @@ package enum Compression: String, Sendable, CaseIterable {
   /// The arguments for reading standard input and writing standard output.
   var arguments: [String] { self == .zstd ? ["-dcq"] : ["-dc"] }
 
-  /// What to do when the program is missing.
+  /// Advice for when the program is missing.
   var advice: String {
     let package = self == .xz ? "xz-utils" : rawValue
     return

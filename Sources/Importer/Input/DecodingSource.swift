@@ -23,7 +23,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   package let hasMark: Bool
 
   private let source: any ByteSource
-  /// The encoding that was guessed from the bytes, if wanted, and is used.
+  /// The guessed encoding that is used; nil when guesses were not wanted, or none was needed.
   package let guess: EncodingGuess?
   /// The original bytes of an input that the system decodes; nil for all others.
   let original: SystemText?
@@ -42,7 +42,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   ///   - given: the encoding that the user named; a byte-order mark takes precedence.
   ///   - guesses: whether to guess the encoding when neither names it and the input is not UTF-8.
   /// - Throws: `ImportError.unsupportedEncoding` for UTF-32; `.invalidOption` for an encoding that the system
-  ///   no longer knows; what reading throws.
+  ///   no longer knows; the errors of reading.
   package init(
     detecting source: any ByteSource, given: TextEncoding?, guesses: Bool = false
   ) throws(ImportError) {

@@ -69,7 +69,7 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
     do {
       ending = try System.waitForEnd(of: child)
     } catch {
-      // It is then unknown, too, whether all bytes arrived.
+      // Without the status it is also unknown whether all bytes arrived.
       throw .readFailed(
         path: name, byteOffset: position,
         reason: "how \(program) ended cannot be told: \(error.reason)")

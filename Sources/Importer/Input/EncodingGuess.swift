@@ -13,7 +13,7 @@ package struct EncodingGuess: Sendable, Equatable {
   /// Whether the whole input was examined.
   var isWhole = true
 
-  /// How much of an input is compared at most; a candidate must explain everything that was read.
+  /// The most bytes that are compared; but a candidate must explain every byte that was read.
   private static let scoredBytes = 1 << 14
 
   /// The candidates, each with a penalty: old encodings explain much when there are few bytes. Of equal ones
@@ -51,7 +51,7 @@ package struct EncodingGuess: Sendable, Equatable {
     return ranked(bytes, isWhole: isWhole).flatMap { $0.isLikely ? $0 : nil }
   }
 
-  /// What the user should know.
+  /// The note for the user.
   package var note: String {
     if encoding == .utf16LE || encoding == .utf16BE {
       return "it looks like UTF-16 without a byte-order mark, and is read so here; say --encoding "

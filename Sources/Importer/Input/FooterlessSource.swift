@@ -13,7 +13,7 @@ final class FooterlessSource: ByteSource, @unchecked Sendable {
   private let lines: Int
   /// The buffer for one read.
   private var buffer = [UInt8](repeating: 0, count: 1 << 18)
-  /// What was read and not returned: `place...` of it.
+  /// The bytes from index `place` on have been read and not returned.
   private var held: [UInt8] = []
   private var place = 0
   private var atEnd = false

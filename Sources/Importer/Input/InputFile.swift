@@ -6,9 +6,9 @@ import Engine
 package struct InputFile: Sendable, Equatable {
   /// The path as given or found; `-` is standard input. Of a query, the address without a password.
   package let path: String
-  /// What is asked of a server; nil for a file.
+  /// The query of a server; nil for a file.
   package let query: ServerQuery?
-  /// Identifies where it is read from: a checksum of the path with all links followed, or of `-`.
+  /// Identifies its place: a checksum of the path with all links followed, or of `-`.
   package let key: UInt64
   /// The path with all links followed.
   package let location: String
@@ -71,7 +71,7 @@ package struct InputFile: Sendable, Equatable {
     return files
   }
 
-  /// A table of a Sheaf file, which something else reads.
+  /// A table of a Sheaf file; `TableInput` reads it.
   package init(table name: String, in file: FileIdentity?) {
     (path, location, query, identity) = (name, name, nil, file)
     key = Checksum.of(Array(name.utf8))

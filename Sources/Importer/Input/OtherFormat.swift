@@ -1,6 +1,6 @@
 import Engine
 
-/// A file that is not CSV, recognized by its beginning: what it is, and what to do about it.
+/// A file that is not CSV, recognized by its beginning: its kind, and advice.
 struct OtherFormat: Sendable, Equatable {
   /// Such as `a PDF document`.
   let name: String
@@ -8,7 +8,7 @@ struct OtherFormat: Sendable, Equatable {
   /// Whether a CSV file might begin like this; `--delimiter` then says that it is one.
   var mayBeText = false
 
-  /// What an input is, by its first bytes; nil: unknown, so it may be CSV.
+  /// The format of an input, by its first bytes; nil: unknown, so it may be CSV.
   static func of(_ bytes: [UInt8]) -> OtherFormat? {
     if bytes.starts(with: "PK".utf8), bytes.count > 3,
       [[3, 4], [5, 6]].contains(Array(bytes[2..<4]))

@@ -13,7 +13,7 @@ final class SystemText: @unchecked Sendable {
   private var table: CodeTable
   /// Less than one code, not decoded yet: the last bytes of `original`.
   private var held: [UInt8] = []
-  /// What was passed in and not taken, from `front` on.
+  /// The input's bytes from `front` on have been passed in and not taken.
   private var original: [UInt8] = []
   private var front = 0
   /// How many bytes of UTF-8 of the first code were taken already.
@@ -32,7 +32,7 @@ final class SystemText: @unchecked Sendable {
   /// The meanings of the codes that have occurred.
   var codes: CodeTable { table }
 
-  /// What is not taken yet, to be taken a second time.
+  /// A copy of the untaken part, so that it can be taken a second time.
   init(copying other: SystemText) {
     table = other.table
     original = Array(other.original[other.front...])

@@ -3,7 +3,7 @@
 ///
 /// Scores count by bytes, so that encodings of one and of two bytes per character can be compared.
 enum TextPlausibility {
-  /// What kind of writing an encoding is for.
+  /// The kind of writing that an encoding is for.
   enum Writing {
     /// An alphabet; one byte is a character.
     case narrow
@@ -54,7 +54,7 @@ enum TextPlausibility {
 
   // MARK: Alphabets
 
-  /// What a character means for its neighbours.
+  /// The properties of a character that matter for its neighbours.
   struct Letter {
     enum Script { case none, latin, greek, cyrillic, hebrew, arabic, thai, katakana }
 

@@ -2,21 +2,22 @@ import Base
 import Engine
 
 extension Importer {
-  /// Imports all inputs into a table of a PostgreSQL server: each record exactly once, whatever becomes of
-  /// this process, of the server and of the connections, and however many processes run the same import.
+  /// Imports all inputs into a table of a PostgreSQL server, each record exactly once: also when this process
+  /// is killed, the server crashes or connections are lost, and when any number of processes run the same
+  /// import.
   ///
-  /// Ranges of `options.batchSize` records (10,000 where nil) are committed by several connections at once,
-  /// each together with a row that says so, in tables beside the one that is loaded; `docs/distributed.md`
-  /// has them. `options.database` is not looked at.
+  /// Several connections at once commit ranges of `options.batchSize` records (10,000 where nil), each with a
+  /// row that records the range, in tables beside the loaded one; see `docs/distributed.md`.
+  /// `options.database` is ignored.
   ///
   /// - Parameters:
-  ///   - options: what to import, and how.
-  ///   - server: where to.
-  ///   - report: set to what the import did, as far as it went: after a failure, to what is committed.
+  ///   - options: the inputs, and how to read them.
+  ///   - server: the server, its table and how to load it.
+  ///   - report: set to the results of the import; after a failure, to what is committed.
   /// - Complexity: time follows the input's bytes; memory is bounded by `server.connections` + 1 batches of
   ///   at most 16 MiB of input.
-  /// - Throws: `ServerError` for the server, `ImportError` for what is wrong with an input or the options,
-  ///   `SystemError` for the rejects files.
+  /// - Throws: `ServerError` for the server, `ImportError` for an input or the options, `SystemError` for the
+  ///   rejects files.
   public static func load(
     _ options: ImportOptions, into server: ServerOptions, report: inout ImportReport
   ) throws {
@@ -30,19 +31,21 @@ extension Importer {
     if let failure = loader.failure { throw failure }
   }
 
-  /// Loads objects of a table into a table of a PostgreSQL server, as `load` does with inputs: each exactly
-  /// once, by the same lanes, and with `options.resume` from where an earlier run has come to. Values are
-  /// sent by what they mean.
+  /// Loads objects of a table into a table of a PostgreSQL server, as the other `load` does with inputs: each
+  /// exactly once, by the same lanes, and with `options.resume` from the point that an earlier run reached.
+  /// Values are sent by their meaning.
   ///
   /// - Parameters:
-  ///   - table: of a snapshot, which stays as it is meanwhile.
-  ///   - path: of its file, by which and by the table's name the server knows what it has of it.
-  ///   - exporter: which objects and columns, in which order; its format is not looked at.
-  ///   - options: as `load` takes them; `options.inputs` is not looked at, `options.table` is the server's.
-  ///   - server: where to.
-  ///   - report: set to what was done, as far as it went.
-  /// - Complexity: as `load`, and as `TableExporter.run`.
-  /// - Throws: as `load`; `QueryError`, and `ImportError.tableFailed` where the table cannot be read.
+  ///   - table: of a snapshot, which does not change meanwhile.
+  ///   - path: of its file. The path and the table's name identify the input in the server's tables.
+  ///   - exporter: which objects and columns, in which order; its format is ignored.
+  ///   - options: as the other `load` takes them; `options.inputs` is ignored, `options.table` is the
+  ///     server's.
+  ///   - server: the server, its table and how to load it.
+  ///   - report: set to the results of the import; after a failure, to what is committed.
+  /// - Complexity: as the other `load`, and as `TableExporter.run`.
+  /// - Throws: as the other `load`; `QueryError`, and `ImportError.tableFailed` where the table cannot be
+  ///   read.
   public static func load(
     _ table: Table, in path: String, _ exporter: TableExporter, _ options: ImportOptions,
     into server: ServerOptions, report: inout ImportReport
@@ -55,12 +58,12 @@ extension Importer {
     try run(Loader(try ServerRun(options, server, input)), &report)
   }
 
-  /// The calling thread's run and what became of it.
+  /// The calling thread's run and its result.
   private final class Loader: @unchecked Sendable {
     // @unchecked: one thread at a time, ordered by the thread's start and `join`.
     var run: ServerRun
     private(set) var failure: (any Error)?
-    /// Kept from input to input.
+    /// Kept from one input to the next.
     private let memory = ChunkMemoryPool.shared()
 
     init(_ run: ServerRun) { self.run = run }

@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// One input on its way into a table of a server's.
+/// One input on its way into a server's table.
 ///
 /// Thread rule: confined to the thread that puts ranges together.
 final class InputLoad {
@@ -18,12 +18,12 @@ final class InputLoad {
   private let claims: InputClaims
   private let plan: ImportPlan
   private let load: LoadPlan
-  /// Of the input, as far as this run went.
+  /// The report of this input, as far as this run got.
   private(set) var report = ImportReport()
   private var tally: PieceTally
   private var isComplete = false
   private var range: CopyRange?
-  /// How far the input was read: where, and the checksum up to there.
+  /// How far the input was read: the position, and the checksum up to it.
   private var end: (byte: Int, checksum: UInt64)
   private let startByte: Int
 
@@ -62,7 +62,7 @@ final class InputLoad {
     try goOn()
   }
 
-  /// Passes over what the server has.
+  /// Skips the records that the server has.
   private func goOn() throws {
     let prefix = claim.prefixCount
     guard prefix > 0 else {
@@ -92,15 +92,15 @@ final class InputLoad {
 
   // MARK: Loading
 
-  /// Loads what the server does not have.
+  /// Loads the records that the server does not have.
   ///
   /// - Parameters:
-  ///   - rejected: records of the inputs before.
-  ///   - before: what these came to.
-  ///   - rejects: where those of this one go.
+  ///   - rejected: the number of rejects of the inputs before.
+  ///   - before: the report of the inputs before.
+  ///   - rejects: names the files for the rejects of this input.
   func run(rejected: Int, before: ImportReport, rejects: inout RejectNamer) throws {
     let budget = RejectBudget(options.maxRejects, rejected: rejected + claim.counts.rejected)
-    // Which of two rows of a key comes first decides what is in the table.
+    // The order of two rows of a key decides which of them is in the table.
     let lanes = options.keys.isEmpty ? min(server.connections, load.engine.mostLanes) : 1
     let claimed = try ClaimedLoad(load, claim, claims, lanes: lanes, budget)
     defer { claimed.stop() }
@@ -108,7 +108,7 @@ final class InputLoad {
       do {
         try read(claimed, budget, before)
       } catch {
-        // What was handed over is committed; what has failed first is told.
+        // Ranges that were handed over are still committed; the first failure is thrown.
         _ = try? claimed.finish(shouldStop: options.shouldStop)
         throw error
       }
@@ -133,7 +133,7 @@ final class InputLoad {
       report.isInterrupted = true
       return
     }
-    // Those of the table are not the inputs' until somebody has them.
+    // Rejects in the server's tables are the user's only once they are in the files.
     if claimed.allCounts.rejected > 0 { try writeRejects([], &rejects) }
     try claimed.end(at: end)
   }
@@ -164,11 +164,11 @@ final class InputLoad {
     range = open
     end = (piece.byteEnd, piece.checksum)
     try tally.add(piece)
-    // What the server has was counted before.
+    // Rejects of ranges that the server has are counted already.
     if !claimed.has(open.firstRecord), budget.add(piece.rejects) { throw TooManyRejects() }
   }
 
-  /// False when the import is to stop here.
+  /// Hands a range over; false when the import is to stop here.
   private func submit(
     _ range: CopyRange, _ claimed: ClaimedLoad, _ budget: RejectBudget, _ before: ImportReport
   ) throws -> Bool {
@@ -191,7 +191,7 @@ final class InputLoad {
 
   // MARK: Reports
 
-  /// Puts what was committed into the report.
+  /// Fills the report with the committed counts.
   private func fill(_ claimed: ClaimedLoad) {
     let counts = claimed.counts
     (report.read, report.imported, report.updated) = (
@@ -220,7 +220,7 @@ final class InputLoad {
     if !report.files.isEmpty { report.files[0].rejects = report.rejects }
   }
 
-  /// What is said of too many rejects, those of batches that are not committed included.
+  /// The error for too many rejects, which counts those of uncommitted batches too.
   private func tooMany(
     _ budget: RejectBudget, _ before: ImportReport, _ rejects: inout RejectNamer
   ) throws -> ImportError {

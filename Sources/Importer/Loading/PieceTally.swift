@@ -1,6 +1,6 @@
 import Engine
 
-/// What is noticed of an input's records on their way to a server.
+/// Facts gathered about an input's records on their way to a server.
 struct PieceTally {
   private var tolerances = Tolerances()
   private var nulls: [Int]
@@ -23,7 +23,7 @@ struct PieceTally {
     if refusesUnfinished { throw .unfinished(position: start) }
   }
 
-  /// Adds it to the report of the input.
+  /// Adds them to the report of the input.
   func fill(_ report: inout ImportReport, _ file: InputFile, _ opened: InputPlanner.Opened) {
     let unfinishedNote = unfinished.flatMap {
       $0.line < 2

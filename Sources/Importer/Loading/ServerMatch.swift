@@ -1,15 +1,16 @@
 import Base
 import Engine
 
-/// The columns of an input, as those of a server's table have them: by name, with types that are fixed.
+/// The columns of an input, matched by name with those of a server's table, whose types are fixed.
 struct ServerMatch {
   let match: TableMatch
-  /// Those of the input, and behind them the table's for surplus fields of long records.
+  /// The input's columns, followed by the table's columns for surplus fields of long records.
   let columns: [ImportPlan.PlannedColumn]
   private let ownCount: Int
 
-  /// - Throws: `ServerError` for a column that the table has not, or that cannot be written;
-  ///   `ImportError.missingColumn` for one that it needs, `.noSuchColumn` for one that options name.
+  /// - Throws: `ServerError` for a column that the table does not have or that cannot be written;
+  ///   `ImportError.missingColumn` for one that the table needs, `.noSuchColumn` for one that only options
+  ///   name.
   init(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, _ table: ServerTable, server: String
   ) throws {
@@ -31,7 +32,7 @@ struct ServerMatch {
     {
       throw ImportError.missingColumn(path: opened.source.name, name: column.name, known: names)
     }
-    // What stands for null is found as in an import into a file, where no type was told; and so are amounts.
+    // Spellings of null, and amounts, are found as in an import into a file without given types.
     let found = try TableMatch(opened, options, table: nil)
     var typed = options
     typed.types = .named(Self.types(names, known, options, found))
@@ -43,7 +44,7 @@ struct ServerMatch {
         strictNotation: missing?.reading.type == planned.strictType
           ? missing?.reading.notation ?? planned.strictNotation : planned.strictNotation,
         missing: missing ?? planned.missing, candidates: [],
-        // A column with a default that is given a null gets the null.
+        // A null goes into a column as null, even if the column has a default.
         isNullable: (known[planned.name]?.isNullable ?? true) && planned.isNullable, isNew: false,
         isGuessed: false)
     }
@@ -51,7 +52,7 @@ struct ServerMatch {
     columns = own + Self.extras(match.extras, known, options)
   }
 
-  /// The columns that the table has for surplus fields: none behind the first that it lacks.
+  /// The table's columns for surplus fields: up to the first that it lacks.
   private static func extras(
     _ extras: ExtraColumns, _ known: [String: ServerTable.ServerColumn], _ options: ImportOptions
   ) -> [ImportPlan.PlannedColumn] {
@@ -68,7 +69,7 @@ struct ServerMatch {
     return columns
   }
 
-  /// What stands for null in a column, where the values beside it are of the type that the table has.
+  /// The spellings of null in a column, where the values beside them fit the table's type.
   private static func missing(
     _ found: ImportPlan.PlannedColumn, _ planned: ImportPlan.PlannedColumn
   ) -> MissingValues? {
@@ -78,8 +79,8 @@ struct ServerMatch {
     return own == type || (isWider && missing.reading.notation == nil) ? missing : nil
   }
 
-  /// The types that are given, and the table's. A `numeric` holds what a double is spelled as, however long,
-  /// and `NaN`; amounts are read as decimals.
+  /// The given types, and the table's. A `numeric` stores the spelling of any double, and `NaN`; amounts are
+  /// read as decimals.
   private static func types(
     _ names: [String], _ known: [String: ServerTable.ServerColumn], _ options: ImportOptions,
     _ found: TableMatch
@@ -121,7 +122,7 @@ struct ServerMatch {
     writer.append(
       InputPlanner(options: options, path: file.path).optionsDigest(opened, keys: options.keys))
     writer.append(UInt64(bitPattern: Int64(options.limit ?? -1)))
-    // Not those of surplus fields: other inputs may add some.
+    // Without the columns for surplus fields: other inputs may add some.
     for column in columns[..<ownCount] {
       writer.append(column.name)
       writer.append(column.strictType?.rawValue ?? 0)

@@ -1,10 +1,10 @@
 import Base
 import Engine
 
-/// Inputs that are read as for an import, and go nowhere.
+/// Dry runs: inputs are read as for an import, and nothing is written.
 extension ServerRun {
-  /// Reads all inputs as an import into the table would, and writes nothing. What the server itself would
-  /// refuse is not found: it is asked about the table alone.
+  /// Reads all inputs as an import into the table would, and writes nothing. It cannot find rows that the
+  /// server itself would refuse: it asks the server about the table alone.
   mutating func readAll(_ session: ServerSession) throws {
     let found = try foundTable(session)
     let table = try found.map { try withMissingColumns($0) } ?? plannedTable()
@@ -36,7 +36,7 @@ extension ServerRun {
       })
   }
 
-  /// The table as it would be once the columns are added that it lacks.
+  /// The table as it would be with the missing columns added.
   private mutating func withMissingColumns(_ table: ServerTable) throws -> ServerTable {
     let missing = try missingColumns(table)
     if missing.isEmpty { return table }

@@ -1,9 +1,10 @@
 import Base
 import Engine
 
-/// The table that inputs go into: found, made of the types that they have, or given columns that it lacks.
+/// The table that inputs go into: an existing one, one made from their types, or one given the missing
+/// columns.
 extension ServerRun {
-  /// The table that is there; nil where it is to be made.
+  /// The existing table; nil where it is to be made.
   func foundTable(_ session: ServerSession) throws -> ServerTable? {
     if let table = try session.use({ try ServerTable.find(tableName, $0) }) {
       try table.check(
@@ -20,8 +21,8 @@ extension ServerRun {
     return nil
   }
 
-  /// Makes the table; with a distribution column together with its shards, so that no table is left that is
-  /// on one machine alone.
+  /// Makes the table. With a distribution column it is made and distributed in one transaction, so that no
+  /// failure leaves a table on one machine alone.
   private func make(_ types: [(name: String, type: ColumnType)], _ session: ServerSession) throws {
     let statement = try ServerTable.creation(
       tableName, types, keys: options.keys, isNumeric: server.makesNumeric, server: target.shown)
@@ -35,7 +36,7 @@ extension ServerRun {
       do {
         try connection.run(all)
       } catch let error as ServerError where ["42P07", "23505"].contains(error.sqlState) {
-        // Another process has made it, or this one before an answer was lost.
+        // Another process has made it, or this process in a try whose answer was lost.
         connection.rollBack()
       } catch let error as ServerError where distribution != nil && error.sqlState == "42883" {
         throw error.saying(
@@ -45,12 +46,12 @@ extension ServerRun {
     }
   }
 
-  /// The columns of a table that is to be made.
+  /// The columns of the table to make.
   mutating func typesToMake() throws -> [(name: String, type: ColumnType)] {
     try table?.columns.map { ($0.name, $0.type) } ?? scanned().types
   }
 
-  /// The table that is there, or one that is made.
+  /// The existing table, or a new one.
   mutating func table(_ session: ServerSession) throws -> ServerTable {
     if let table = try foundTable(session) { return try addColumns(to: table, session) }
     try make(typesToMake(), session)
@@ -63,7 +64,7 @@ extension ServerRun {
     return table
   }
 
-  /// The columns' types, by all of the inputs.
+  /// The columns' types, found by reading all inputs.
   private mutating func scanned() throws -> TypeScan {
     var scan = TypeScan(options)
     for (index, file) in files.enumerated() {
@@ -93,9 +94,9 @@ extension ServerRun {
 
   // MARK: Adding columns
 
-  /// Adds the columns that the inputs have and the table has not, where options allow it.
+  /// Adds columns that inputs have and the table lacks, where options allow it.
   ///
-  /// - Throws: as `foundTable`, and what reading the inputs throws.
+  /// - Throws: as `foundTable`, and the errors of reading the inputs.
   private mutating func addColumns(to table: ServerTable, _ session: ServerSession) throws
     -> ServerTable
   {
@@ -105,7 +106,7 @@ extension ServerRun {
       try table.addition(
         of: column.name, column.type, isNumeric: server.makesNumeric, server: target.shown)
     }
-    // Each by itself, and each where it is not there: others may do the same at once.
+    // Each column is added by itself, and only if it is missing: other processes may do the same at once.
     for statement in statements {
       try session.use { connection in
         do { try connection.run(statement) } catch let error as ServerError
@@ -116,14 +117,14 @@ extension ServerRun {
     return try foundTable(session) ?? table
   }
 
-  /// The columns that are to be added: of any name with `newColumns`, else those of surplus fields. None
-  /// where an input has others that the table has not: it is refused then.
+  /// The columns to add: of any name with `newColumns`, else only those of surplus fields. None where an
+  /// input has other columns that the table lacks: the import is refused then.
   mutating func missingColumns(_ table: ServerTable) throws -> [(name: String, type: ColumnType)] {
     let known = Set(table.columns.map(\.name))
     guard self.table == nil, options.newColumns || options.ragged == .extend else { return [] }
     let areNew = try !names().allSatisfy(known.contains)
     if areNew, !options.newColumns { return [] }
-    // What can be read only once has the columns that are there: longer records are rejected.
+    // An input that can be read only once gets no new columns: its longer records are rejected.
     let canScan = files.allSatisfy(\.canBeReadAgain)
     guard areNew || (options.ragged == .extend && canScan) else { return [] }
     return try scanned().types.filter { !known.contains($0.name) }

@@ -15,11 +15,11 @@ struct ServerRun {
   let threads = PipelineThreads()
   let times = SerialTimes()
   private let started = System.monotonicNanoseconds
-  /// Inputs that cannot be read a second time, and were looked at before they are loaded.
+  /// Inputs that can be read only once, and were opened to look at them before they are loaded.
   var pipes: [Int: InputPlanner.Opened] = [:]
-  /// Of all inputs; nil when one is a pipe or compressed.
+  /// The bytes of all inputs; nil when one is a pipe or compressed.
   let bytesTotal: Int?
-  /// Inputs that another process was seen with.
+  /// Inputs that another process was seen loading.
   private var others: Set<Int> = []
   /// The only input, where it is a table of a Sheaf file.
   let table: TableInput?
@@ -30,7 +30,7 @@ struct ServerRun {
     self.options = options
     self.options.begun = ImportOptions.now
     self.server = server
-    // Another destination's: nothing is looked for there.
+    // `database` is the other destination's: nothing may be looked up there.
     self.options.database = ""
     if options.batchSize == nil { self.options.batchSize = .records(ServerOptions.batchRecords) }
     files = try table.map { [try Self.file($0, options)] } ?? InputFile.list(options.inputs)
@@ -51,7 +51,7 @@ struct ServerRun {
     try lookAtInputs()
   }
 
-  /// A table as an input; rejected records are not written over its file.
+  /// A table as an input; with the identity of its file, so that no rejects are written over it.
   private static func file(_ table: TableInput, _ options: ImportOptions) throws -> InputFile {
     let status = try System.statusIfPresent(path: options.database)
     return InputFile(
@@ -59,7 +59,7 @@ struct ServerRun {
       in: status.map { FileIdentity(device: $0.device, inode: $0.inode) })
   }
 
-  /// Refuses what makes no sense, and what only a file can do.
+  /// Refuses options that contradict each other, and those for files alone.
   private static func check(_ options: ImportOptions, _ server: ServerOptions) throws {
     guard !options.inputs.isEmpty else {
       throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
@@ -102,7 +102,7 @@ struct ServerRun {
     }
   }
 
-  /// An input without a usable header must not leave a table behind.
+  /// Checks the header first: an input without a usable one must not leave a table behind.
   private mutating func lookAtInputs() throws {
     for (index, file) in files.enumerated() {
       do {
@@ -201,7 +201,7 @@ struct ServerRun {
     }
   }
 
-  /// Whether there is a record to take the place of what `truncate` removes.
+  /// Whether any record replaces those that `truncate` removes.
   ///
   /// - Throws: also where an input does not fit the table.
   private mutating func haveRecords(_ table: ServerTable) throws -> Bool {
@@ -219,7 +219,7 @@ struct ServerRun {
     return haveRecords
   }
 
-  /// Refuses to leave a table empty that has rows, unless that is wanted.
+  /// Refuses to leave a table that has rows empty, unless options allow it.
   func refuseEmptying(_ table: ServerTable, _ session: ServerSession) throws {
     if options.allowsEmpty { return }
     let found = try session.use {
@@ -234,7 +234,7 @@ struct ServerRun {
     var name = PathText.shown(file.name)
     while name.hasPrefix("./") { name.removeFirst(2) }
     var key = table.shown + " < " + name
-    // Longer ones would not fit an index.
+    // A longer key would not fit an index.
     if key.utf8.count > 1000 {
       key = String(key.prefix(200)) + "..." + RangeChecksum.text(Checksum.of(Array(key.utf8)))
     }
@@ -271,7 +271,7 @@ struct ServerRun {
     if report.isInterrupted { claims.release(claim) }
   }
 
-  /// Adds what became of an input to the report.
+  /// Adds the report of an input to the report of the run.
   mutating func add(_ own: ImportReport) {
     report.files += own.files
     report.read += own.read
@@ -291,11 +291,11 @@ struct ServerRun {
     if report.rejects == nil { report.rejects = own.rejects }
   }
 
-  /// Leaves out an input that is in the table, if it still is what it was.
+  /// Skips an input that is in the table already, if it has not changed since.
   private mutating func passOver(_ index: Int, _ input: ServerInput, _ claims: InputClaims) throws {
     let file = files[index]
     let end = try claims.end(input)
-    // What another process has just read need not be read again.
+    // An input that another process has just read need not be read again.
     if !others.contains(index) { try compare(index, input, end) }
     let point = ImportReport.ResumePoint(
       record: end.records, byteOffset: end.byte, isComplete: true)
@@ -312,7 +312,7 @@ struct ServerRun {
     if input.size != end.size || input.checksum != end.checksum {
       throw changed("it has changed since its import was completed")
     }
-    // Nothing was read of an empty one.
+    // An empty input has no bytes to compare.
     guard end.byte > 0 else { return }
     let splitter = try opened(index).splitter
     guard
@@ -325,7 +325,7 @@ struct ServerRun {
   }
 }
 
-/// A wait for inputs that other processes have.
+/// Waits for inputs that other processes have claimed.
 private struct ClaimWait {
   private var patience: Patience
   private let limit: Double
@@ -343,7 +343,7 @@ private struct ClaimWait {
     patience = Patience(seconds: limit, notice: notice, shouldStop: shouldStop)
   }
 
-  /// Half a second, after which the lease may have ended.
+  /// Waits half a second; the lease may have ended then.
   mutating func pause(_ input: String, _ owner: String, server: String) throws {
     let end = System.monotonicNanoseconds &+ 500_000_000
     do throws(Patience.Refusal) {
@@ -363,7 +363,7 @@ private struct ClaimWait {
   }
 }
 
-/// Some seconds in which what is under way may end once an import is interrupted.
+/// The seconds that operations under way have left once an import is interrupted.
 ///
 /// Thread rule: any thread.
 private final class StopGrace: @unchecked Sendable {

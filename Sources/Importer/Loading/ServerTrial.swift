@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// The same inputs loaded again and again into a table of a server's, to measure how fast.
+/// Loads the same inputs again and again into a server's table, to measure the speed.
 ///
 /// The table lies in a schema of its own, with its checkpoint tables; `end` removes all of it.
 ///
@@ -12,8 +12,8 @@ package final class ServerTrial {
   private let session: ServerSession
   private let schema: String
 
-  /// Makes the schema and the table, and loads the inputs once: types are found then, and files are read from
-  /// memory from then on.
+  /// Makes the schema and the table, and loads the inputs once: this finds the types, and brings the files
+  /// into memory.
   ///
   /// - Throws: as `Importer.load`.
   package init(_ options: ImportOptions, into server: ServerOptions) throws {
@@ -56,12 +56,12 @@ package final class ServerTrial {
     return report
   }
 
-  /// Removes all that was made.
+  /// Removes everything that was made.
   ///
   /// - Returns: the name of the schema, where it could not be removed.
   @discardableResult
   package func end() -> String? {
-    // Also once the measuring is interrupted.
+    // With a session of its own: this must work also once the measuring is interrupted.
     let last = ServerSession(
       session.target, retrySeconds: 5, isStopping: { false }, isAbandoned: { false })
     session.close()

@@ -1,9 +1,9 @@
 import Engine
 
-/// What the columns of all inputs together are, found by reading them once: a table of a server's has its
-/// types before the first row.
+/// The names and types of the columns of all inputs together, found by reading them once: a server's table
+/// needs its types before the first row.
 struct TypeScan {
-  /// What is known of a column.
+  /// The facts found about a column.
   private struct Found {
     let name: String
     var classes: TypeSet
@@ -23,14 +23,14 @@ struct TypeScan {
 
   /// Reads an input.
   ///
-  /// - Throws: what reading and the header throw; `ImportError.interrupted`.
+  /// - Throws: the errors of reading and of the header; `ImportError.interrupted`.
   mutating func add(_ file: InputFile, _ opened: InputPlanner.Opened, _ threads: PipelineThreads)
     throws
   {
     let match = try TableMatch(opened, options, table: nil)
     var types = match.types
     let known = match.plannedColumns.map(\.strictType)
-    // Only its records say how many surplus fields there are.
+    // Only the records themselves show how many surplus fields there are.
     if !known.contains(nil), options.ragged != .extend || !file.canBeReadAgain {
       add(match.plannedColumns.map(\.name), types)
       return
@@ -66,11 +66,11 @@ struct TypeScan {
     }
   }
 
-  /// What reads the values of both.
+  /// The reading for the values of both.
   private static func common(_ one: Found, _ other: Found) -> Reading? {
     guard let first = one.reading else { return other.reading }
     guard let second = other.reading else { return first }
-    // How values are spelled is each input's own; what they mean is of one type.
+    // Each input may spell values in its own way; their meanings have one type.
     if first.type == second.type { return first }
     if first.notation == nil, second.notation == nil {
       return Reading(one.classes.union(other.classes).inferredType ?? .text)

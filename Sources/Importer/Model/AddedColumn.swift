@@ -1,20 +1,20 @@
-/// A column that an input does not have and every record of it gets: where it came from, and when.
+/// A column that an input does not have and every record of it gets, such as the record's origin.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct AddedColumn: Sendable, Equatable {
   /// Its name in the table.
   public let name: String
-  /// As it was given.
+  /// The template, as it was given.
   public let template: String
   let parts: [Part]
 
-  /// What values are made of.
+  /// A part of the template: fixed text, or a placeholder.
   enum Part: Sendable, Equatable {
     case text(String)
     case path, name, now, line, record
   }
 
-  /// The words that stand for something, in braces.
+  /// The names of placeholders, without their braces.
   package static let placeholders = ["path", "name", "now", "line", "record"]
 
   /// - Parameters:

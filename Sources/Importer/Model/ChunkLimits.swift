@@ -1,16 +1,16 @@
 /// Limits on chunks, which bound memory. Values outside sensible bounds are moved to the nearest.
 package struct ChunkLimits: Sendable {
-  /// A chunk ends with the record in which it reaches so many bytes: 1 byte to 256 MiB.
+  /// A chunk ends with the record in which it reaches this many bytes: 1 byte to 256 MiB.
   package var chunkBytes: Int
   /// A longer record is an error: 64 bytes to 1 GiB.
   package var maximumRecordBytes: Int
-  /// Most bytes asked of the source at once. Small enough to be still in the processor's cache
-  /// when they are scanned.
+  /// The most bytes to ask of the source at once. Small enough to be still in the processor's cache when they
+  /// are scanned.
   package var readBytes: Int
-  /// Bytes that a thread which reads ahead asks for at once: whole strides, up to 16 MiB.
+  /// The bytes that a thread which reads ahead asks for at once: whole strides, up to 16 MiB.
   var pieceBytes = 1 << 20
-  /// Such a thread keeps what it has found for so many of them: a multiple of 64, below 65,536. Small enough
-  /// that scanning a stride once more, in which a chunk ends, costs little.
+  /// Such a thread records its findings for each stride of this many bytes: a multiple of 64, below 65,536.
+  /// Small enough that scanning a stride again costs little; that happens where a chunk ends.
   var strideBytes = 2048
 
   package init(

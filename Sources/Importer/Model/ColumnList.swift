@@ -1,23 +1,23 @@
 import Base
 
-/// Lists of column names as options take them, some with something behind a colon.
+/// Lists of column names in the form of options; some have a second part behind a colon.
 package enum ColumnList {
   /// Names separated by commas.
   package static func written(_ names: [String]) -> String {
     names.map(entry).joined(separator: ",")
   }
 
-  /// Pairs of a name and what a colon separates from it.
+  /// Pairs of a name and a second part, with a colon between them.
   package static func written(_ pairs: [(String, String)]) -> String {
     pairs.map { entry(escaped($0) + ":" + escaped($1)) }.joined(separator: ",")
   }
 
-  /// A name in which a colon is no separator.
+  /// A name whose colons are not separators.
   package static func escaped(_ name: String) -> String {
     name.replacing(sign: "\\", with: "\\\\").replacing(sign: ":", with: "\\:")
   }
 
-  /// An entry with a comma stands in double quotes, and a quote in it is doubled.
+  /// An entry of a list; with a comma it stands in double quotes, and a quote in it is doubled.
   private static func entry(_ text: String) -> String {
     guard text.contains(sign: ",") || text.begins(withSign: "\"") else { return text }
     return "\"" + text.replacing(sign: "\"", with: "\"\"") + "\""

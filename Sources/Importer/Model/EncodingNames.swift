@@ -1,6 +1,6 @@
 import Base
 
-/// What encodings are called, here, by the system and by others.
+/// The names of encodings: those used here, those of the system, and others.
 enum EncodingNames {
   /// Names of one encoding besides its own, without dashes and the like. The first word is its name.
   private static let families: [[String]] = [
@@ -10,7 +10,7 @@ enum EncodingNames {
       "csisolatin1",
     ],
     ["windows-1252", "cp1252", "win1252", "ansi", "xcp1252", "mswin1252", "ms1252"],
-    // Without a byte-order mark it is most often this.
+    // Without a byte-order mark, such an input is mostly of this kind.
     ["utf-16le", "utf16", "ucs2le", "ucs2", "unicode", "unicodelittle", "iso10646ucs2"],
     ["utf-16be", "ucs2be", "unicodebig", "unicodefffe"],
     [
@@ -38,7 +38,7 @@ enum EncodingNames {
     ["iso-8859-15", "latin9", "l9", "latin0"], ["iso-8859-16", "latin10", "l10"],
   ]
 
-  /// What `iconv` calls some of them; the first that it knows is taken.
+  /// The system's names of some of them; the first one that `iconv` knows is taken.
   private static let names: [String: [String]] = [
     "euc-jp": ["EUC-JP-MS", "EUC-JP"], "big5-hkscs": ["BIG5-HKSCS", "BIG5HKSCS", "BIG5"],
     "cp949": ["CP949", "UHC"], "cp932": ["CP932", "WINDOWS-31J"],
@@ -65,7 +65,7 @@ enum EncodingNames {
     return known
   }()
 
-  /// Names that a mistyped one is compared with, and that a shell may offer.
+  /// The names that a mistyped one is compared with, and that a shell may offer.
   static let suggested: [String] =
     TextEncoding.builtIn.map(\.rawValue) + families.dropFirst(5).compactMap(\.first)
     + [1250, 1251, 1253, 1254, 1255, 1256, 1257, 1258].map { "windows-\($0)" }
@@ -86,7 +86,7 @@ enum EncodingNames {
     return ["CP" + canonical.dropFirst(8), canonical.uppercased()]
   }
 
-  /// What the system knows of an encoding by its name here; nil: nothing.
+  /// The system's converter for an encoding with this name; nil when it has none.
   static func converter(_ canonical: String) -> CharacterConverter? {
     for name in systemNames(canonical) {
       if let converter = CharacterConverter(name) { return converter }
@@ -94,7 +94,7 @@ enum EncodingNames {
     return nil
   }
 
-  /// What to say of a name that the system does not know.
+  /// The error for a name that the system does not know.
   static func unknown(_ name: String) -> ImportError {
     if known[bare(name)] != nil {
       return .invalidOption(
@@ -106,7 +106,7 @@ enum EncodingNames {
       "encoding '\(name)' is not known; 'iconv -l' lists those that are")
   }
 
-  /// Why an encoding cannot be read; nil where it can. Found by asking what bytes mean.
+  /// Why an encoding cannot be read; nil where it can. Tests the meanings of bytes.
   static func problem(_ converter: CharacterConverter) -> String? {
     var wrong: [UInt8] = []
     for byte in 0..<0x80 as Range<UInt8> where converter.meaning(of: [byte]) != .text([byte]) {
@@ -118,7 +118,8 @@ enum EncodingNames {
         ? "its ASCII characters are not single bytes of ASCII"
         : "byte \(hex) is not the character of ASCII in it, or means something in what follows"
     }
-    // A mark may join with the letter before it, which is the same text; anything else is a state.
+    // A combining mark may join with the letter before it, which gives the same text; any other difference is
+    // a state.
     var texts: [UInt8: String] = [:]
     for byte in 0x80...0xFF as ClosedRange<UInt8> {
       if case .text(let text) = converter.meaning(of: [byte]) {

@@ -41,21 +41,21 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case unreadableInput(path: String, reason: String)
   /// The input is compressed, and the system has no program that decompresses it.
   case missingProgram(path: String, program: String, advice: String)
-  /// A compressed input is damaged or cut off, as the program that decompresses it says.
+  /// A compressed input is damaged or cut off, by the message of the program that decompresses it.
   case damagedArchive(path: String, byteOffset: Int, reason: String)
-  /// The input is not the one that was imported, so that nobody can tell which records are new.
+  /// The input is not the one that was imported: it is not known which of its records are new.
   case inputChanged(path: String, reason: String)
   /// A file that the import is to write cannot be created.
   case cannotCreate(path: String, reason: String)
-  /// Another import or compaction has the database, and had it for as long as was to be waited.
+  /// Another import or compaction held the database for longer than the wait.
   case busy(database: String, seconds: Double)
   /// The input was opened, but reading it failed on the way.
   case readFailed(path: String, byteOffset: Int, reason: String)
-  /// The input cannot be positioned (a pipe), but an import is to go on in its middle.
+  /// The input cannot be positioned (a pipe), but an import has to resume in its middle.
   case notSeekable(path: String)
-  /// A table that is an input.
+  /// A table as an input could not be read.
   case tableFailed(EngineError)
-  /// A query that is an input.
+  /// A query as an input failed.
   case queryFailed(ServerError)
   /// A single record exceeds what may be held in memory.
   case recordTooLong(position: SourcePosition, limit: Int, insideQuotes: Bool)
@@ -63,29 +63,29 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case outOfMemory(bytes: Int, position: SourcePosition)
   /// Delimiter, quote, escape and comment cannot be told apart, or from a record end.
   case invalidDialect(reason: String)
-  /// The input is text in an encoding that is not read, or no text.
+  /// The input is text in an encoding that cannot be read, or is not text.
   case unsupportedEncoding(path: String, reason: String)
   /// The record that should name the columns is malformed.
   case malformedHeader(position: SourcePosition, reason: String)
   /// More records were rejected than allowed.
   case tooManyRejects(
     count: Int, first: Reject?, path: String, committedBatches: Int, committedObjects: Int)
-  /// The table was to be emptied, or what the inputs do not have to be deleted; it had objects, and no
-  /// record of the inputs would be in it.
+  /// `truncate` or `deletesMissing` would leave a table empty that had objects: the inputs have no record for
+  /// it.
   case emptyReplacement(table: String, database: String)
-  /// More objects would be deleted, since no input has their keys, than may be.
+  /// More objects would be deleted, since no input has their keys, than are allowed.
   case tooManyDeletions(missing: Int, allowed: Int, table: String, objects: Int)
-  /// The inputs have fewer records than they have to, before objects that they do not have are deleted.
+  /// The inputs have fewer records than `minRecords` requires for deleting objects.
   case tooFewRecords(read: Int, wanted: Int, table: String, objects: Int)
-  /// Records were rejected, so that nobody knows which objects the inputs do not have.
+  /// Records were rejected, so that it is not known which objects the inputs do not have.
   case rejectedBeforeDeletion(count: Int, path: String)
-  /// The input has no record at all to name columns after.
+  /// The input has no record that could name the columns.
   case emptyInput(path: String)
   /// `--resume` with an input or options that do not allow it.
   case cannotResume(path: String, reason: String)
   /// The input's columns are not those of the table it is to go into.
   case unlikeTable(path: String, table: String, reason: String)
-  /// The last record has no line end, which was asked for.
+  /// The last record has no line end, and `requiresFinalNewline` demands one.
   case unfinished(position: SourcePosition)
   /// The input is in a format that is no CSV.
   case otherFormat(path: String, format: String, advice: String)
@@ -95,18 +95,18 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case missingColumn(path: String, name: String, known: [String])
   /// Options that make no sense, alone or together, as the text says.
   case invalidOption(String)
-  /// The import had ended with an error, and then what it had committed could not be flushed.
+  /// The import ended with an error, and then its committed batches could not be flushed.
   case notDurable(after: String, cause: String)
-  /// Everything was committed and is durable, and what follows an import, as a compaction, failed.
+  /// Everything was committed and is durable; a later step, such as a compaction, failed.
   case notTidied(cause: EngineError)
-  /// Everything was committed and is durable, and the file of changes could not be written.
+  /// Everything was committed and is durable; the file of changes could not be written.
   case changesNotWritten(path: String, cause: String)
-  /// What ended an import that is one transaction, of which nothing is committed.
+  /// The error that ended an import of one transaction, so that nothing is committed.
   indirect case nothingCommitted(ImportError)
-  /// `shouldStop` said so while a pipe had nothing to read.
+  /// `shouldStop` returned true while a pipe had nothing to read.
   case interrupted
 
-  /// An input that is a folder.
+  /// The error for an input that is a folder.
   static func isDirectory(path: String) -> ImportError {
     .unreadableInput(
       path: path, reason: "it is a directory: name its files, as '\(path)/*.csv' does")
@@ -138,7 +138,10 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
         + "\(count) record\(count == 1 ? "" : "s") rejected, more than --max-rejects allows; "
         + "committed so far: \(batches) batch\(batches == 1 ? "" : "es"), "
         + "\(objects) object\(objects == 1 ? "" : "s"); the rejected records are in "
-        + "\(path): mend the input and start anew, or go on with --resume and a higher --max-rejects"
+        + "\(path): mend the input and start anew, or "
+        // A query, which may give other rows each time, is not gone on with.
+        + (first.map { ServerAddress.isURL($0.position.file) } ?? false
+          ? "with a higher --max-rejects" : "go on with --resume and a higher --max-rejects")
     case .emptyReplacement(let table, let database):
       "no record of the input would be in table '\(table)' of \(database), which has objects: "
         + "it is left as it is; check the input, or let the table become empty with --allow-empty"

@@ -1,24 +1,24 @@
 import Base
 import Engine
 
-/// What to import, from where, and how. The command line's options, as values.
+/// The inputs, destination and options of an import. The command line's options, as values.
 ///
 /// Thread rule: a plain value, `Sendable`; its closures are called on threads of the import.
 public struct ImportOptions: Sendable {
   /// The most records whose values a cluster of an import holds.
   static let clusterRecords = 1024
-  /// Batches smaller than this fill up shared clusters instead of making one each.
+  /// Smaller batches fill up shared clusters instead of making one each.
   static let smallBatch = 256
 
   /// How many records make a transaction.
   public enum BatchSize: Sendable, Equatable {
-    /// So many records a transaction.
+    /// Each transaction has this many records.
     case records(Int)
     /// The whole input in one transaction.
     case all
   }
 
-  /// Where the names of columns come from.
+  /// The source of the names of columns.
   public enum HeaderRule: Sendable, Equatable {
     /// Decided from the first records.
     case sniffed
@@ -30,7 +30,7 @@ public struct ImportOptions: Sendable {
     case names([String])
   }
 
-  /// Where the types of columns come from.
+  /// The source of the types of columns.
   public enum TypeRule: Sendable, Equatable {
     /// The narrowest type that loses nothing, widened when a later value does not fit.
     case infer
@@ -40,19 +40,19 @@ public struct ImportOptions: Sendable {
     case named([String: ColumnType])
   }
 
-  /// What becomes of an input whose columns are not those of the table.
+  /// The treatment of an input whose columns are not those of the table.
   public enum SchemaPolicy: String, Sendable, CaseIterable {
-    /// Types that `types` names widen too, as inferred ones do: they are what a column begins with.
+    /// New columns are added, and all types widen where a value does not fit, also those that `types` names.
     case evolve
-    /// New columns are added, which a note says, and inferred types widen where a value does not fit; types
-    /// that are named are strict.
+    /// New columns are added, with a note, and inferred types widen where a value does not fit; types that
+    /// are named are strict.
     case add
-    /// A table that is there keeps its columns and their types: an input with other columns, or without some,
-    /// is refused with a list of all differences, a value that is none of its column's type is rejected.
+    /// An existing table keeps its columns and their types. An input with other columns, or without some, is
+    /// refused with a list of all differences; a value that is not of its column's type is rejected.
     case freeze
   }
 
-  /// What stands between the whole part of a number and its fraction.
+  /// The sign between the whole part of a number and its fraction.
   public enum DecimalMark: String, Sendable, CaseIterable {
     /// `4.5`
     case point
@@ -60,16 +60,16 @@ public struct ImportOptions: Sendable {
     case comma
   }
 
-  /// A format of dates or date-times, as `strptime` has them: `%d/%m/%Y`; see `Notation`.
+  /// A format of dates or date-times, in the notation of `strptime`: `%d/%m/%Y`; see `Notation`.
   public struct DateFormat: Sendable, Equatable {
-    /// The column that it is for, by its name in the table, which then is strictly of that type; nil: every
-    /// column whose values are spelled so.
+    /// The column that it is for, by its name in the table; the column is then strictly of the format's type.
+    /// Nil: every column whose values are spelled so.
     public var column: String?
     /// The format.
     public var format: String
 
     /// - Parameters:
-    ///   - format: as `strptime` has them.
+    ///   - format: in the notation of `strptime`.
     ///   - column: the column that it is for; nil: all.
     public init(_ format: String, column: String? = nil) {
       self.format = format
@@ -77,15 +77,15 @@ public struct ImportOptions: Sendable {
     }
   }
 
-  /// What becomes of text behind a closing quote.
+  /// The treatment of text behind a closing quote.
   public enum Quotes: String, Sendable, CaseIterable {
     /// The record is rejected.
     case strict
-    /// It belongs to the field, without the quotes around what is before it.
+    /// The text belongs to the field, without the quotes around the part before it.
     case lenient
   }
 
-  /// What becomes of records with fewer or more fields than there are columns.
+  /// The treatment of records with fewer or more fields than there are columns.
   public enum Ragged: String, Sendable, CaseIterable {
     /// Both are rejected.
     case reject
@@ -98,17 +98,17 @@ public struct ImportOptions: Sendable {
 
   /// How many records may be rejected before the import ends.
   public enum RejectLimit: Sendable, Equatable {
-    /// So many; the import ends at the next.
+    /// This many; the import ends at the next one.
     case count(Int)
-    /// Of the records read, from 0 to 1; looked at from the 1,000th record on and at the end.
+    /// A share of the records read, from 0 to 1; checked from the 1,000th record on and at the end.
     case share(Double)
-    /// However many there are.
+    /// Any number.
     case unlimited
   }
 
-  /// A number of objects, or a share of those that are in the table.
+  /// A number of objects, or a share of the table's objects.
   public enum Portion: Sendable, Equatable {
-    /// So many.
+    /// This many.
     case count(Int)
     /// From 0 to 1.
     case share(Double)
@@ -120,7 +120,7 @@ public struct ImportOptions: Sendable {
       }
     }
 
-    /// How many that is, rounded down; a little is added, so that 10% of 30 are 3.
+    /// The number of objects, rounded down; a little is added, so that 10% of 30 are 3.
     package func atMost(of total: Int) -> Int {
       switch self {
       case .count(let count): count
@@ -137,68 +137,70 @@ public struct ImportOptions: Sendable {
     }
   }
 
-  /// What makes an input the one that was imported before.
+  /// How an input is recognized as one that was imported before.
   public enum SameInput: String, Sendable, CaseIterable {
-    /// The path that it is read from, behind all links: another one is another input, also with the same
-    /// bytes.
+    /// By the path, with all links followed: another path is another input, even with the same bytes.
     case path
-    /// The path, or its bytes: a file that was renamed is the one that it was, unless it has grown, too. Each
-    /// input with a new path is read twice.
+    /// By the path, or the bytes: a renamed file is recognized, unless it has grown too. Each input with a
+    /// new path is read twice.
     case contents
   }
 
   /// Paths of the inputs, in order; `-` is standard input. A path that names no file but has `*`, `?` or
-  /// `[...]` in it stands for the files whose names fit, `**` for any number of folders. Files that
-  /// end with .gz, .zst, .bz2 or .xz, or begin as such do, are decompressed by the system's own program.
-  /// `postgresql://user@host/database?query=SELECT ...` is a query of a PostgreSQL server, whose columns have
-  /// the types that they have there; `resume` refuses it.
+  /// `[...]` in it stands for the files whose names fit, `**` for any number of folders. Files that end with
+  /// .gz, .zst, .bz2 or .xz, or begin as such do, are decompressed by the system's own program.
+  /// `postgresql://user@host/database?query=SELECT ...` is a query of a PostgreSQL server; its columns keep
+  /// their types. `resume` refuses a query.
   public var inputs: [String]
   /// The database file.
   public var database: String
-  /// The table; nil: the first input's file name without its extensions. Columns are matched by name. One
-  /// that only the input has is added; in one that only the table has, new objects get its default, or
+  /// The table; nil: the first input's file name without its extensions. Columns are matched by name. A
+  /// column that only the input has is added; in one that only the table has, new objects get its default, or
   /// null without one. A null in the input stays null.
   public var table: String?
-  /// How many records make a transaction; nil: 1,000, and with `truncate` those of all inputs, so
-  /// that readers see the old table or the new one.
+  /// The records of a transaction; nil: 1,000, or with `truncate` all records of all inputs, so that readers
+  /// see the old table or the new one.
   public var batchSize: BatchSize?
-  /// The columns that together are the table's primary key: a table that is created gets it, in this order,
-  /// one without a key too, when no two of its objects have the same values there. Empty: the key that the
-  /// table has.
+  /// The columns that together are the table's primary key. A new table gets it, in this order; so does an
+  /// existing table without a key, if no two of its objects have the same values there. Empty: the key that
+  /// the table has.
   public var keys: [String] = []
   /// The primary key's only column; nil: the key that the table has, or one of several columns: see `keys`.
   public var key: String? {
     get { keys.count == 1 ? keys[0] : nil }
     set { keys = newValue.map { [$0] } ?? [] }
   }
-  /// What becomes of records whose key is there already. Needs a table with a key.
+  /// The treatment of records whose key an object has already. Needs a table with a key.
   public var conflictPolicy = ConflictPolicy.error
-  /// Whether an empty field, and one that is spelled like null, leaves the value of an object that has the
+  /// Whether an empty field, and a field spelled like null, keeps the value of an object that has the
   /// record's key. Needs `replace` or `update`.
   public var ignoresBlanks = false
-  /// A column that says how new a record is: an object that has the record's key changes only if its own
-  /// value there comes before the record's; otherwise the record is skipped, unless it changes nothing.
-  /// A record without a value there is as old as can be. The column keeps its type. Nil: the last record
-  /// wins. Needs `replace` or `update`.
+  /// A column that tells how new a record is. An object that has the record's key changes only if its own
+  /// value there comes before the record's; otherwise the record is skipped, unless it changes nothing. A
+  /// record without a value there counts as the oldest. The column keeps its type. Nil: the last record wins.
+  /// Needs `replace` or `update`.
   public var newerThan: String?
-  /// Whether objects whose keys none of the inputs has are deleted, so that the table is what the inputs are.
-  /// All inputs are one transaction then, in which this comes last, or with `Publication.end` as many as
-  /// there are batches, and the last one: readers see the old table or the new one, and whatever goes wrong
-  /// leaves the old one. With `resume` all inputs are read again unless the table's last import was of just
-  /// these and none of them has changed. Needs a key and `skip`, `replace` or `update`; not with `limit`, nor
-  /// with `batchSize` unless it is published at the end. An import that rejects a record, and misses an
-  /// object, fails: that object's key may be what could not be read.
+  /// Whether objects are deleted whose keys no input has, so that the table equals the inputs.
+  ///
+  /// All inputs are then one transaction, with the deletions at its end. With `Publication.end` there are as
+  /// many transactions as batches, and the last one deletes. In both cases readers see the old table or the
+  /// new one, and any failure leaves the old one. With `resume` all inputs are read again, unless the table's
+  /// last import was of exactly these inputs and none of them has changed.
+  ///
+  /// Needs a key and `skip`, `replace` or `update`; not with `limit`, and with `batchSize` only if published
+  /// at the end. An import fails if it rejects a record and misses an object: the rejected record may have
+  /// that object's key.
   public var deletesMissing = false
   /// How many objects `deletesMissing` may delete: more end the import before anything has changed. Nil: a
-  /// tenth of a table with 100 objects or more.
+  /// tenth, in a table with 100 objects or more.
   public var maxDeletes: Portion?
-  /// How many records `deletesMissing` wants of the inputs together, or what share of the objects before:
-  /// fewer end the import before anything has changed.
+  /// How many records `deletesMissing` requires of all inputs together, as a number or as a share of the
+  /// objects before: fewer end the import before anything has changed.
   public var minRecords = Portion.count(0)
-  /// Neither more parsers nor more waiting chunks than this make sense.
+  /// The most parsers, and the most waiting chunks.
   package static let mostThreads = 1024
 
-  /// No header has more records than this.
+  /// The most records of a header.
   package static let mostHeaderLines = 16
 
   /// Parser threads, from 1 to 1,024.
@@ -207,136 +209,133 @@ public struct ImportOptions: Sendable {
   public var queue = 8
   /// When batches survive a power cut. All are durable when the import returns.
   public var durability = Durability.group
-  /// What stands between fields: one to four bytes of UTF-8. nil: found in the input.
+  /// The text between fields: one to four bytes of UTF-8. nil: found in the input.
   public var delimiter: String?
   /// An ASCII character. nil: found in the input; `.some(nil)`: none.
   public var quote: UInt8??
-  /// What makes a quote inside quotes, a delimiter, a record end or itself literal: an ASCII character;
-  /// the quote itself when quotes are written twice. nil: found in the input; `.some(nil)`: none.
+  /// The character that makes a quote inside quotes, a delimiter, a record end or itself literal: an ASCII
+  /// character; the quote itself when quotes are written twice. nil: found in the input; `.some(nil)`: none.
   public var escape: UInt8??
-  /// What becomes of text behind a closing quote.
+  /// The treatment of text behind a closing quote.
   public var quotes = Quotes.strict
-  /// What lines that are no records begin with: one to four bytes of UTF-8. nil: found in the input;
-  /// empty: none.
+  /// The beginning of lines that are not records: one to four bytes of UTF-8. nil: found in the input; empty:
+  /// none.
   public var comment: String?
-  /// Lines to leave out before the header, or the first record. nil: those that are certainly not part
-  /// of the table.
+  /// Lines to leave out before the header, or the first record. nil: those that are certainly not part of the
+  /// table.
   public var skipLines: Int?
   /// Lines to leave out at the end of each input: totals and notes.
   public var skipFooter = 0
-  /// How many records the names are in, from 1 to 16, one above the other; those of a column are joined by
+  /// How many records have the names, from 1 to 16, one above the other; the names of a column are joined by
   /// a blank.
   public var headerLines = 1
-  /// How the input's bytes stand for text; a byte-order mark overrules it. nil: UTF-8, or what the mark
-  /// says.
+  /// The input's encoding; a byte-order mark overrules it. nil: UTF-8, or that of the mark.
   public var encoding: TextEncoding?
-  /// Where the names of columns come from.
+  /// The source of the names of columns.
   public var header = HeaderRule.sniffed
-  /// Where the types of columns come from.
+  /// The source of the types of columns.
   public var types = TypeRule.infer
   /// Formats of dates and date-times, besides ISO 8601 and the written forms of one meaning. Those of a
   /// column are tried in their order.
   public var dateFormats: [DateFormat] = []
-  /// What stands before fractions; nil: a point, and a comma where a column makes sense no other way.
+  /// The sign before fractions; nil: a point, and a comma in a column that makes sense no other way.
   public var decimalMark: DecimalMark?
-  /// What stands between thousands: one of `,`, `.`, `'`, `_` and space; nil: nothing, and commas or points
-  /// where a column makes sense no other way.
+  /// The sign between thousands: one of `,`, `.`, `'`, `_` and space; nil: none, and commas or points in a
+  /// column that makes sense no other way.
   public var thousandsSeparator: UInt8?
   /// Spellings of null besides the empty unquoted field.
   public var nulls: [String] = []
-  /// Whether blanks and tabs around fields, in quotes too, are left out. An unquoted field of nothing else is
-  /// null then.
+  /// Whether blanks and tabs around fields are left out, also inside quotes. An unquoted field of blanks only
+  /// is then null.
   public var trimsFields = false
-  /// The columns to import, by the input's names, in the order in which a table that is created gets them;
-  /// nil: all.
+  /// The columns to import, by the input's names, in the order in which a new table gets them; nil: all.
   public var columns: [String]?
-  /// The table's names for columns, by the input's names. All other options take the new ones.
+  /// The table's names for columns, by the input's names. All other options use the new ones.
   public var renames: [String: String] = [:]
   /// Columns that every record gets beside its fields, behind these.
   public var addedColumns: [AddedColumn] = []
-  /// Take folders such as `region=eu/` in the paths of inputs for columns and their values, as Hive writes
-  /// them.
+  /// Whether folders such as `region=eu/` in the paths of inputs are columns with their values, as Hive
+  /// writes them.
   public var takesFolderColumns = false
   /// Columns in which null is rejected, by their names in the table.
   public var requiredColumns: [String] = []
-  /// What every record has to be: others are rejected.
+  /// Conditions for every record: other records are rejected.
   ///
   /// A column that a rule compares keeps the type that its first values have, or that the table has: a later
   /// value of another type is rejected, since it cannot be compared.
   public var rules: [RecordRule] = []
-  /// Only records of which this is true are imported; the others are counted as filtered, and looked at no
-  /// further: what is wrong with their other fields does not matter. A record is rejected where a field that
-  /// it compares is not of its column's type. Its columns keep their types, as those of `rules` do. Nil: all
-  /// records are.
+  /// The condition for records to be imported. The others are counted as filtered and not examined further:
+  /// mistakes in their other fields do not matter. A record is rejected if a field that the filter compares
+  /// is not of its column's type. The filter's columns keep their types, as those of `rules` do. Nil: all
+  /// records are imported.
   public var filter: RecordRule?
-  /// What becomes of differences between an input's columns and the table's.
+  /// The treatment of differences between an input's columns and the table's.
   public var schemaPolicy = SchemaPolicy.add
-  /// What becomes of records with fewer or more fields than there are columns.
+  /// The treatment of records with fewer or more fields than there are columns.
   public var ragged = Ragged.reject
-  /// Where rejected records go; nil: beside the database, named after the input.
+  /// The file for rejected records; nil: beside the database, named after the input.
   public var rejects: String?
   /// How many records may be rejected before the import ends.
   public var maxRejects = RejectLimit.count(0)
-  /// Take an input that has no column of the table's, or no names and another width, and add its
-  /// columns: such an input is refused otherwise.
+  /// Whether to accept an input that has no column of the table's, or no names and another width, and to add
+  /// its columns: otherwise such an input is refused.
   public var newColumns = false
-  /// Refuse an input whose last record has no line end, before that record is committed; otherwise
-  /// it is noted, where there are others.
+  /// Whether to refuse an input whose last record has no line end, before that record is committed; otherwise
+  /// there is a note, if other records have one.
   public var requiresFinalNewline = false
-  /// Read at most so many records of each input.
+  /// Read at most this many records of each input.
   public var limit: Int?
-  /// The version before the import is kept, and of those that were kept so the newest so many stay, 0 to
-  /// 1,000; 0: it is not kept, and none is let go. Nil: as many as the file says, see
+  /// How many versions from before imports are kept, 0 to 1,000: the present one and the newest of the
+  /// earlier ones. 0: this one is not kept, and none is dropped. Nil: the file's own number, see
   /// `WriteTransaction.keepVersions`.
   public var keepVersions: Int?
-  /// The file that gets what the import has changed in the table, a JSON object a line for each object that
-  /// is new, was changed or is gone, in the order of keys. It is there when the import is durable and the
-  /// file complete, and replaces a file of that name. An import that was interrupted and is gone on with
-  /// writes what all of it did. The version before the import is kept for it, whatever `keepVersions` says.
-  /// A dry run writes what would change. Nil: none.
+  /// The file for the import's changes to the table: one line of JSON for each object that is new, was
+  /// changed or is gone, in the order of keys. It gets its name when the import is durable and the file
+  /// complete, and replaces a file of that name. After an interrupted import, the one that resumes it writes
+  /// the changes of both. The version before the import is kept for this, whatever `keepVersions` says. A dry
+  /// run writes the changes that the import would make. Nil: none.
   public var changes: String?
-  /// How many seconds to wait while another import or compaction has the database, or another
-  /// process is in a write transaction when this one begins; 0: not at all. Once a batch is
-  /// committed, other writers are waited for as long as they take.
+  /// How many seconds to wait while another import or compaction has the database, or another process is in a
+  /// write transaction when this one begins; 0: not at all. Once a batch is committed, other writers are
+  /// waited for as long as they take.
   public var wait = 60.0
-  /// Go on after the last committed batch of each of the inputs, which are known by the checksum of
-  /// what was committed; standard input and pipes have to give the same bytes again. With
-  /// `truncate`, the table is emptied only when there is no such batch: the same command can be run
-  /// until it succeeds.
+  /// Resume after the last committed batch of each input. An input is recognized by the checksum of its
+  /// committed bytes; standard input and pipes have to give the same bytes again. With `truncate`, the table
+  /// is emptied only when there is no such batch: the same command can be repeated until it succeeds.
   public var resume = false
-  /// What makes an input the one that was imported before, for `resume`.
+  /// How `resume` recognizes an input that was imported before.
   public var sameInput = SameInput.path
   /// Empty the table first, in the transaction of the first batch that has a record for it. Unless
-  /// `batchSize` or `Publication.end` is given, that is the only one, and whatever goes wrong leaves the
-  /// table as it was. The file then has both for a while.
+  /// `batchSize` or `Publication.end` is given, that transaction is the only one, and any failure leaves the
+  /// table as it was. Until then the file has both the old and the new objects.
   public var truncate = false
-  /// When readers see what is imported.
+  /// When readers see the imported records.
   public enum Publication: String, Sendable, CaseIterable {
     /// Each batch as it is committed.
     case batches
-    /// All of it at once, when the import has come to its end.
+    /// All batches at once, when the import ends.
     case end
   }
-  /// When readers see what is imported. With `end` batches are committed to a pending table beside the
-  /// visible one, and the last commit puts that in its place: whatever happens before leaves the visible
-  /// table as it was. An import that was interrupted is gone on with by `resume`; else the next one with
-  /// `end` drops what it had, and so does `Database.abandonPending`. If somebody else changes the table
-  /// meanwhile, it cannot be put in place, and `EngineError.busy` is thrown.
+  /// When readers see the imported records. With `end`, batches are committed to a pending table beside the
+  /// visible one, and the last commit replaces the visible one by it: any earlier failure leaves the visible
+  /// table as it was. `resume` continues an interrupted import; without it, the next import with `end` drops
+  /// the pending table, and so does `Database.abandonPending`. If another program changes the table
+  /// meanwhile, it cannot be replaced, and `EngineError.busy` is thrown.
   public var publication = Publication.batches
-  /// Let `truncate` or `deletesMissing` leave a table empty that had objects.
+  /// Let `truncate` or `deletesMissing` empty a table that had objects.
   public var allowsEmpty = false
-  /// Read everything, write nothing: the import is done in a copy that takes what is written, in `TMPDIR`,
-  /// and ends with the process; the report says what it would have done.
+  /// Read everything, change nothing. The import runs in a copy whose changes go to a file in `TMPDIR` that
+  /// ends with the process; the report says what the import would have done.
   public var dryRun = false
   /// When the file is compacted afterwards.
   public var compaction = CompactionPolicy()
-  /// When the import began, as a date-time is spelled.
+  /// When the import began, spelled as a date-time.
   package var begun = ""
-  /// What records are looked up in, instead of being imported.
+  /// Looks records up, instead of importing them.
   package var verifier: VerifierBox?
-  /// Whether only the beginning is looked at, to say how it would be read.
+  /// Whether only the beginning is examined, to describe how the input would be read.
   package var isSniffing = false
-  /// Chunks that begin behind so many bytes of an input are not read.
+  /// Chunks that begin after this many bytes of an input are not read.
   package var byteLimit: Int?
   /// Threads that read files ahead of the one that cuts them into chunks; nil: as many as the parsers need.
   package var readers: Int?
@@ -344,17 +343,16 @@ public struct ImportOptions: Sendable {
   package var limits = ChunkLimits()
   /// How the database is opened: tests make its parts tiny.
   package var engine = Database.Options()
-  /// Whether parsers look their rows up in the table, as they do; tests compare it with a writer
-  /// that does so alone.
+  /// Whether parsers look their rows up in the table; tests compare that with a writer that does so alone.
   package var looksAhead = true
-  /// For how many nanoseconds batches may join a version, with `group` or `none`: other processes see them
-  /// together in any case. For a program that does not look at the table meanwhile, and does not write in
+  /// For how many nanoseconds batches may share a version, with `group` or `none`: other processes see them
+  /// together in any case. Only for a program that does not read the table meanwhile, and does not write in
   /// `progress`. 0: each batch is a version.
   package var joinsBatchesFor: UInt64 = 0
-  /// Asked after every batch, and between inputs: true ends the import there, committed. Also asked
-  /// while a pipe has nothing to read.
+  /// Asked after every batch, and between inputs: true ends the import there, committed. Also asked while a
+  /// pipe has nothing to read.
   public var shouldStop: @Sendable () -> Bool = { false }
-  /// Called on the writer's thread when it has waited for a second, with what it waits for.
+  /// Called on the writer's thread when it has waited for a second, with the reason for the wait.
   public var onWaiting: @Sendable (String) -> Void = { _ in }
   /// Called after every batch, and now and then on the way to the end of a long one, on the writer's
   /// thread.
@@ -370,7 +368,7 @@ public struct ImportOptions: Sendable {
     self.database = database
   }
 
-  /// This moment, as a date-time is spelled.
+  /// The present moment, spelled as a date-time.
   static var now: String {
     DateTime(microsecondsSince1970: Int64(System.secondsSince1970) * 1_000_000)?.description ?? ""
   }
@@ -387,20 +385,20 @@ public struct ImportOptions: Sendable {
   /// Whether batches go to a pending table.
   var publishesAtEnd: Bool { publication == .end && !dryRun }
 
-  /// `batchSize` as it is meant.
+  /// `batchSize`, or the default that the other options imply.
   public var effectiveBatchSize: BatchSize {
     if isOneTransaction { return .all }
-    // Nobody sees the batches of a table that is made anew: larger ones cost less.
+    // Readers do not see the single batches of a new table: larger ones cost less.
     return batchSize ?? .records(truncate || deletesMissing ? 10_000 : 1000)
   }
 
-  /// For how long to wait for others, in all.
+  /// How long to wait for others, in all.
   var waiting: Waiting {
     Waiting(seconds: wait, notice: onWaiting, shouldStop: shouldStop)
   }
 }
 
-/// What looks records up, kept by the writer's thread.
+/// Carries the object that looks records up to the writer's thread, which keeps it.
 ///
 /// Thread rule: `Sendable` for the way to that thread only.
 package struct VerifierBox: @unchecked Sendable {
@@ -414,18 +412,18 @@ package struct VerifierBox: @unchecked Sendable {
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct CompactionPolicy: Sendable, Equatable {
-  /// Which rule decides.
+  /// The rule for compacting.
   public enum Mode: String, Sendable, CaseIterable {
     /// When the file is larger than `above` and less than `usedBelow` of it is used.
     case auto
     /// After every import.
     case always
-    /// Not by itself.
+    /// Never automatically.
     case never
   }
-  /// Which rule decides.
+  /// The rule for compacting.
   public var mode = Mode.auto
-  /// Bytes.
+  /// In bytes.
   public var above = 70_000_000
   /// From 0 to 1.
   public var usedBelow = 0.5
@@ -433,7 +431,7 @@ public struct CompactionPolicy: Sendable, Equatable {
   /// The policy of the command line: larger than 70 MB and less than half used.
   public init() {}
 
-  /// True when a file is to be compacted. Fits `Database.Options.shouldCompact`.
+  /// True when a file should be compacted. Fits `Database.Options.shouldCompact`.
   ///
   /// - Parameters:
   ///   - total: the file's length, in bytes.
@@ -447,7 +445,7 @@ public struct CompactionPolicy: Sendable, Equatable {
   }
 }
 
-/// How far an import has come.
+/// The progress of an import.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportProgress: Sendable, Equatable {
@@ -475,8 +473,8 @@ public struct Reject: Sendable, Equatable {
   public let column: String?
   /// The field's text, when one field is at fault.
   public let value: String?
-  /// What is wrong with it, for people.
+  /// The reason, for people.
   public let reason: String
-  /// The record as it stands in the input, without its record end.
+  /// The record's bytes in the input, without its record end.
   public let original: [UInt8]
 }

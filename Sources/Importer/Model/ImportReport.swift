@@ -6,18 +6,18 @@ import Engine
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {
-  /// What became of a column.
+  /// The outcome for a column.
   public struct ColumnReport: Sendable, Equatable {
     /// Its name in the table.
     public let name: String
     /// Its type at the end.
     public let type: ColumnType
-    /// How its values are spelled; nil: as its type's canonical ones.
+    /// The notation of its values; nil: they have the canonical spellings of the type.
     public let notation: Notation?
     /// Nulls among the records that were read, in all inputs.
     public let nulls: Int
-    /// What a value after the first 1,000 records, or any value where the table had a type, made of it;
-    /// nil when nothing.
+    /// How its type was widened by a value after the first 1,000 records, or by any value if the table had a
+    /// type; nil when it was not.
     public let widened: Widening?
 
     var wideningNote: String? {
@@ -28,7 +28,7 @@ public struct ImportReport: Sendable {
     }
   }
 
-  /// A change of a column's type on the way.
+  /// A change of a column's type during the import.
   public struct Widening: Sendable, Equatable {
     /// The type before.
     public let from: ColumnType
@@ -40,30 +40,29 @@ public struct ImportReport: Sendable {
 
   /// How an input was read.
   public struct DialectReport: Sendable, Equatable {
-    /// What stands between fields.
+    /// The text between fields.
     public let delimiter: String
     /// The character around quoted fields; nil without quoting.
     public let quote: String?
     /// The character that makes others literal; the quote itself when quotes are written twice; nil
     /// without.
     public let escape: String?
-    /// What lines that are no records begin with; nil without.
+    /// The beginning of lines that are not records; nil without.
     public let comment: String?
     /// Whether the first record had the names of the columns.
     public let hasHeader: Bool
-    /// Of the input, as the user or a byte-order mark says.
+    /// The encoding of the input, by the user's option or a byte-order mark.
     public let encoding: TextEncoding
-    /// Lines left out before the header, as asked for or because they are certainly not part of the
-    /// table.
+    /// Lines left out before the header, by the option or because they are certainly not part of the table.
     public let skippedLines: Int
-    /// What was found in the input rather than given: `delimiter`, `quote`, `escape`, `comment`,
+    /// The parts that were found in the input rather than given: `delimiter`, `quote`, `escape`, `comment`,
     /// `header`, `encoding`, `skippedLines`.
     public let sniffed: [String]
     /// The first record end in the input; nil when it has none.
     public let recordEnd: String?
   }
 
-  /// What became of one of the inputs.
+  /// The outcome for one of the inputs.
   public struct FileReport: Sendable, Equatable {
     /// The path, as it was given or found.
     public let path: String
@@ -75,25 +74,25 @@ public struct ImportReport: Sendable {
     public var updated = 0
     /// Records left out because an object had their key.
     public var skipped = 0
-    /// Records that said what the object with their key said already.
+    /// Records with the same values as the object that has their key.
     public var unchanged = 0
     /// Records that went to the rejects file.
     public var rejected = 0
     /// Records that `ImportOptions.filter` left out.
     public var filtered = 0
-    /// Bytes read by this run; of a compressed input, those that it holds.
+    /// Bytes read by this run; of a compressed input, the decompressed bytes.
     public var bytesRead = 0
-    /// Where this run went on in it; nil when it began at the start.
+    /// The point from which this run resumed it; nil when it began at the start.
     public var resumedAt: ResumePoint?
-    /// Where its rejected records are; nil when there are none.
+    /// The files with its rejected records; nil when there are none.
     public var rejects: RejectFiles?
     /// Its columns, in its order; empty when it was imported completely before.
     public var columns: [ColumnReport] = []
     /// How it was read; nil when it is empty.
     public var dialect: DialectReport?
-    /// What was noticed in it that a person should know.
+    /// Notes for the user.
     public var notes: [String] = []
-    /// What was tried to find out how it is to be read, and what spoke for it.
+    /// The dialects that were tried, with the reasons for the choice.
     public var findings: InputFindings?
 
     init(path: String, resumedAt: ResumePoint? = nil) {
@@ -113,17 +112,17 @@ public struct ImportReport: Sendable {
     }
   }
 
-  /// Where an interrupted import went on.
+  /// The point from which an interrupted import was resumed.
   public struct ResumePoint: Sendable, Equatable {
     /// Records of the input that were committed before this run.
     public let record: Int
-    /// Where this run began to read, from 0.
+    /// The offset at which this run began to read, from 0.
     public let byteOffset: Int
     /// True when the input had been imported completely before: there was nothing to do.
     public let isComplete: Bool
   }
 
-  /// Where rejected records are.
+  /// The files with rejected records.
   public struct RejectFiles: Sendable, Equatable {
     /// The records, byte for byte.
     public let path: String
@@ -131,7 +130,8 @@ public struct ImportReport: Sendable {
     public let reasonsPath: String
   }
 
-  /// What the import has changed, as `ImportOptions.changes` has written it, or what a dry run would.
+  /// The changes made by the import, as `ImportOptions.changes` lists them; for a dry run, those that it
+  /// would make.
   public struct Changes: Sendable, Equatable {
     /// The file; nil for a dry run that writes none.
     public let path: String?
@@ -175,7 +175,7 @@ public struct ImportReport: Sendable {
   public var updated = 0
   /// Records left out because an object had their key.
   public var skipped = 0
-  /// Records that said what the object with their key said already: it was not rewritten.
+  /// Records with the same values as the object that has their key: it was not rewritten.
   public var unchanged = 0
   /// Records that went to the rejects file.
   public var rejected = 0
@@ -183,46 +183,47 @@ public struct ImportReport: Sendable {
   public var filtered = 0
   /// Objects that were deleted: those of a table that was emptied, or whose keys no input has.
   public var deleted = 0
-  /// How many records made a transaction.
+  /// The records of a transaction.
   public var batchSize = ImportOptions.BatchSize.records(1000)
   /// Transactions committed.
   public var batches = 0
   /// From the beginning to the end, with the compaction.
   public var seconds = 0.0
-  /// Processor time of the threads that only one of each kind works at a time: of the one that cuts
-  /// the inputs into chunks, without what it parsed. Small inputs are not counted, nor is waiting.
+  /// Processor time of the thread that cuts the inputs into chunks, without its parsing. This time and the
+  /// next two are of threads that limit the speed, since there is only one of each. Small inputs and waiting
+  /// do not count.
   public var readerSeconds = 0.0
-  /// Of the one that writes objects and commits them.
+  /// Processor time of the thread that writes objects and commits them.
   public var writerSeconds = 0.0
-  /// Of the one that makes versions durable in the background.
+  /// Processor time of the thread that makes versions durable in the background.
   public var flusherSeconds = 0.0
   /// Bytes of all inputs.
   public var bytesRead = 0
   /// Bytes written to the database.
   public var bytesWritten = 0
-  /// What became of each of the inputs that were come to, in their order.
+  /// The outcome for each input that was reached, in their order.
   public var files: [FileReport] = []
   /// The columns of the last input, in its order, with the nulls of all.
   public var columns: [ColumnReport] = []
-  /// Of the first input.
+  /// How the first input was read.
   public var dialect: DialectReport?
-  /// Where the import went on; nil when it began at the start.
+  /// The point from which the import was resumed; nil when it began at the start.
   public var resumedAt: ResumePoint?
-  /// Where rejected records are; nil when there are none.
+  /// The files with rejected records; nil when there are none.
   public var rejects: RejectFiles?
-  /// What was noticed that a person should know: names that were changed, and the like.
+  /// Notes for the user, for example about changed names.
   public var notes: [String] = []
   /// True when `shouldStop` ended the import before its end.
   public var isInterrupted = false
-  /// True when the destination is a server: nothing is said of a file then.
+  /// True when the destination is a server: the members about a file are then empty.
   public var isOfServer = false
-  /// When readers see what was imported.
+  /// When readers see the imported records.
   public var publication = ImportOptions.Publication.batches
-  /// True when this run has put a pending table in the place of the visible one.
+  /// True when this run has replaced the visible table by a pending one.
   public var isPublished = false
-  /// What the import has left pending: of one that was interrupted, or failed; nil when nothing is.
+  /// The pending table that an interrupted or failed import has left; nil when there is none.
   public var pending: PendingTable?
-  /// True when nothing was written, as was asked.
+  /// True for a dry run, which has written nothing.
   public var isDryRun = false
   /// Objects in the table at the end; after a dry run, those that there would be.
   public var objects = 0
@@ -230,9 +231,9 @@ public struct ImportReport: Sendable {
   public var objectsBefore = 0
   /// Bytes of the database file before; 0 when there was none.
   public var fileBefore = 0
-  /// Where the database file's bytes are at the end; nil after a dry run.
+  /// The use of the database file's bytes at the end; nil after a dry run.
   public var file: FileUse?
-  /// What became of the compaction afterwards.
+  /// The outcome of the compaction afterwards.
   public var compaction = CompactionResult(decision: .disabled, before: 0, after: 0)
   /// Seconds that it took.
   public var compactionSeconds = 0.0

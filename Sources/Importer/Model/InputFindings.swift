@@ -1,18 +1,18 @@
-/// What was found in the beginning of an input, and what spoke for it.
+/// The findings about the beginning of an input, with their reasons.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct InputFindings: Sendable, Equatable {
   /// A dialect that was tried on the first records.
   public struct Candidate: Sendable, Equatable {
-    /// What separates fields.
+    /// The text between fields.
     public let delimiter: String
     /// The character around fields; nil: none.
     public let quote: String?
-    /// What makes a quote literal; the quote itself where it is written twice; nil: none.
+    /// The character that makes a quote literal; the quote itself where it is written twice; nil: none.
     public let escape: String?
     /// The most common number of fields of a record.
     public let fields: Int
-    /// The share of records that have so many, from 0 to 1.
+    /// The share of records with this number of fields, from 0 to 1.
     public let agreeing: Double
     /// Records with text after a closing quote, or a quote that is never closed.
     public let malformed: Int
@@ -22,15 +22,15 @@ public struct InputFindings: Sendable, Equatable {
     public let splitFields: Int
     /// Whether every record has another delimiter left in its fields.
     public let leavesDelimiters: Bool
-    /// What all of it comes to; the greater the better.
+    /// The sum of these findings; the greater the better.
     public let score: Double
     /// Whether it is the one that is used.
     public let isChosen: Bool
   }
 
-  /// What was tried, the best first.
+  /// The dialects that were tried, the best first.
   public internal(set) var candidates: [Candidate] = []
-  /// Why the first record is the header, or is not; nil where it was told.
+  /// Why the first record is the header, or is not; nil where an option says it.
   public internal(set) var header: String?
 
   /// Nothing.

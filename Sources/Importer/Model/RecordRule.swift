@@ -1,14 +1,13 @@
 import Engine
 
-/// What every record of an import has to be: an expression as queries have it, on the values as they are
-/// typed.
+/// A condition for every record of an import: an expression as in queries, on the typed values.
 ///
-/// As with SQL's `CHECK`, a record is refused when the expression is false of it: where a null leaves it
-/// unknown, the record passes.
+/// As with SQL's `CHECK`, a record is refused when the expression is false: a record for which a null makes
+/// it unknown passes.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct RecordRule: Sendable, Equatable {
-  /// As it was given.
+  /// The expression as it was given.
   public let expression: String
   let predicate: Predicate
 

@@ -1,8 +1,8 @@
 import Base
 
-/// What tells a server from a file, and how a server is named without its password.
+/// Recognizes addresses of servers, and shows them without passwords.
 ///
-/// Nothing here needs the client library, so that an address can be shown when it is missing.
+/// Needs no client library, so that an address can be shown when the library is missing.
 public enum ServerAddress {
   private static let schemes = ["postgresql://", "postgres://"]
   private static let keywords = [
@@ -18,7 +18,7 @@ public enum ServerAddress {
   }
 
   /// Whether a destination is a server: a URL, or `key=value` pairs that begin with one of libpq's own keys.
-  /// A file of such a name is meant by `./NAME`.
+  /// A file with such a name can be given as `./NAME`.
   public static func isServer(_ destination: String) -> Bool {
     if isURL(destination) { return true }
     return keywords.contains { destination.utf8.starts(with: ($0 + "=").utf8) }
@@ -26,8 +26,8 @@ public enum ServerAddress {
 
   /// The address without passwords, for reports and errors.
   ///
-  /// Rather too much is left out than too little: of a URL all between the first `:` behind the scheme and
-  /// the last `@`.
+  /// Leaves out too much rather than too little: of a URL everything between the first `:` behind the scheme
+  /// and the last `@`.
   public static func shown(_ address: String) -> String {
     guard let scheme = scheme(of: address) else { return shownPairs(address) }
     // Scalars, not characters: a combining mark would hide the sign before it, and so show a password.
@@ -42,7 +42,7 @@ public enum ServerAddress {
       + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
   }
 
-  /// Whether a part of a query is a password's, or may be one's in another spelling.
+  /// Whether a parameter of a URL is a password, or may be one in another spelling.
   private static func hidesSecrets(_ pair: String) -> Bool {
     pair.contains(sign: "%") || pair.utf8.contains { $0 >= 0x80 }
       || pair.lowercased().contains("pass")
@@ -51,17 +51,17 @@ public enum ServerAddress {
   /// The values of `host`, `port`, `dbname` and the like, and no others.
   private static func shownPairs(_ address: String) -> String {
     var shown: [String] = []
-    // A value in quotes may have anything in it, another key too.
+    // A value in quotes may contain anything, even another key.
     if address.contains(sign: "'") || address.contains(sign: "\\") {
       return "a server given by key=value pairs"
     }
-    // What libpq takes for a blank: others belong to the value.
+    // The characters that libpq takes for blanks: others belong to the value.
     for pair in address.unicodeScalars.split(whereSeparator: {
       " \t\n\u{B}\u{C}\r".contains(sign: $0)
     }) {
       guard let equals = pair.firstIndex(of: "=") else { continue }
       guard keywords.contains(String(pair[..<equals])) else { continue }
-      // The database's name may be a whole address itself.
+      // The database's name may itself be a whole address.
       let value = String(pair[equals...].dropFirst())
       shown.append(
         String(pair[...equals])

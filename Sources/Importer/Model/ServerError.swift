@@ -2,35 +2,36 @@
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ServerError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What a program can do about it.
+  /// The kind of failure, for programs.
   public enum Kind: Sendable {
-    /// The command asks for something that cannot be.
+    /// The command asks for something impossible.
     case usage
-    /// The server refuses the data, or the input is not what it was.
+    /// The server refuses the data, or the input has changed.
     case data
     /// There is no such server, database, library or right.
     case missing
     /// The connection or the server broke down.
     case inputOutput
-    /// It may go well later: the server does not listen yet, has no room, or somebody else has the input.
+    /// A later try may succeed: the server does not listen yet, has no room, or another process has the
+    /// input.
     case busy
-    /// `shouldStop` said so.
+    /// `shouldStop` returned true.
     case interrupted
   }
 
-  /// What a program can do about it.
+  /// The kind of failure, for programs.
   public let kind: Kind
-  /// The server's five-character code; nil where the server has not said anything.
+  /// The server's five-character code; nil for an error that the server has not reported.
   public let sqlState: String?
   /// For people.
   public let description: String
-  /// The server's own words; empty where it has not said anything.
+  /// The server's own message; empty for an error that the server has not reported.
   let words: String
-  /// What the server says of where it happened.
+  /// The server's own description of the place.
   let context: String?
-  /// Which statement of those that were sent together has failed, from 0.
+  /// The number of the statement that failed, from 0, among those sent together.
   let statement: Int
-  /// Whether the connection is gone, so that what was under way there is not known.
+  /// Whether the connection is lost, so that the fate of the running statement is unknown.
   let isDisconnected: Bool
 
   init(
@@ -46,7 +47,7 @@ public struct ServerError: Error, Sendable, Equatable, CustomStringConvertible {
     self.isDisconnected = isDisconnected
   }
 
-  /// The same with other words.
+  /// The same error with another text.
   func saying(_ text: String) -> ServerError {
     ServerError(
       kind, text, sqlState: sqlState, words: words, context: context, statement: statement,

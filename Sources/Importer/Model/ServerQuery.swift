@@ -1,4 +1,4 @@
-/// A query of a server's as an input: the server's URL with `query=` among its parameters.
+/// A query of a server as an input: the server's URL with `query=` among its parameters.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct ServerQuery: Sendable, Equatable {
@@ -9,7 +9,7 @@ package struct ServerQuery: Sendable, Equatable {
   /// How errors and reports name it: without a password, in one line.
   package let shown: String
 
-  /// What tables and files of rejects are called where nobody names them.
+  /// The name of tables and files of rejects for a query, if no option gives one.
   package static let name = "query"
 
   /// - Parameter word: an input as it was given.
@@ -47,7 +47,7 @@ package struct ServerQuery: Sendable, Equatable {
 
   private static let key = "query="
 
-  /// A URL's server and its parameters. The user's password may have a `?` in it.
+  /// The server and the parameters of a URL. The user's password may contain a `?`.
   private static func parts(_ url: String) -> (server: String, parameters: [Substring]) {
     let bytes = url.utf8
     var start = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.startIndex
@@ -59,7 +59,7 @@ package struct ServerQuery: Sendable, Equatable {
     return (String(url[..<question]), parameters.map { Substring($0) })
   }
 
-  /// What stands behind percent signs; nil where something else does, or the bytes are no text.
+  /// The text without percent encoding; nil when a percent sign begins no code, or the bytes are not text.
   private static func decoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -93,7 +93,7 @@ package struct ServerQuery: Sendable, Equatable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// A query may have a password in it, too, for a server behind the server.
+  /// The query may contain a password, too, for another server.
   private static func shown(_ text: String) -> String {
     if text.lowercased().contains("pass") { return "..." }
     return text.utf8.split(whereSeparator: isBlank).map { String(Substring($0)) }

@@ -1,21 +1,21 @@
 import Base
 
-/// How the bytes of an input stand for text: one of five that Sheaf reads by itself, or any other in which
-/// ASCII is ASCII that the system's `iconv` knows.
+/// The encoding of an input: one of five that Sheaf reads by itself, or any other one that the system's
+/// `iconv` knows and in which ASCII bytes are ASCII characters.
 ///
-/// The raw value is the name that reports have: `utf-8`, `windows-1251`, `cp932`.
+/// The raw value is the name in reports: `utf-8`, `windows-1251`, `cp932`.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct TextEncoding: RawRepresentable, Sendable, Hashable {
-  /// Who reads it.
+  /// The decoder for it.
   enum Form: UInt8, Sendable {
     case utf8, latin1, windows1252, utf16LE, utf16BE
-    /// The system.
+    /// The system's `iconv`.
     case system
   }
 
   let form: Form
-  /// The name that reports have, in small letters.
+  /// The name in reports, in small letters.
   public let rawValue: String
 
   private init(_ form: Form, _ name: String) {
@@ -34,13 +34,13 @@ public struct TextEncoding: RawRepresentable, Sendable, Hashable {
   /// UTF-16, the high byte first.
   public static let utf16BE = TextEncoding(.utf16BE, "utf-16be")
 
-  /// Those that need nothing of the system's.
+  /// Encodings that do not need the system.
   public static let builtIn: [TextEncoding] = [utf8, latin1, windows1252, utf16LE, utf16BE]
 
   /// Names of encodings that are in use, for a shell to offer; there are more.
   package static var usualNames: [String] { EncodingNames.suggested }
 
-  /// Whether the system knows such an encoding, be it one that can be read or not.
+  /// Whether the system knows such an encoding, readable or not.
   package static func isKnown(_ name: String) -> Bool {
     let canonical = EncodingNames.canonical(name)
     return builtIn.contains { $0.rawValue == canonical }
@@ -53,14 +53,14 @@ public struct TextEncoding: RawRepresentable, Sendable, Hashable {
     self = encoding
   }
 
-  /// The encoding of a name, in any case, with or without dashes: those of `iconv -l`, and what is
-  /// usual elsewhere (`sjis`, `latin-9`, `ms932`). Names that browsers take for a larger set of the same
-  /// characters mean that here too: `shift_jis` is `cp932`, `gb2312` and `gbk` are `gb18030`, `euc-kr` is
+  /// The encoding of a name, in any case, with or without dashes: those of `iconv -l`, and names that are
+  /// common elsewhere (`sjis`, `latin-9`, `ms932`). Names that browsers use for a larger set of the same
+  /// characters mean that set here too: `shift_jis` is `cp932`, `gb2312` and `gbk` are `gb18030`, `euc-kr` is
   /// `cp949`, `big5` is `big5-hkscs`.
   ///
-  /// - Throws: `ImportError.invalidOption` for a name that is not known, and for an encoding in which bytes
-  ///   of ASCII may be something else, or what bytes mean depends on others before them.
-  /// - Complexity: some thousand calls of `iconv` for what is not built in: milliseconds.
+  /// - Throws: `ImportError.invalidOption` for an unknown name, and for an encoding in which ASCII bytes may
+  ///   be other characters, or the meaning of bytes depends on those before them.
+  /// - Complexity: for encodings of the system some thousand calls of `iconv`: milliseconds.
   public init(named name: String) throws(ImportError) {
     let canonical = EncodingNames.canonical(name)
     if let known = Self.builtIn.first(where: { $0.rawValue == canonical }) {
@@ -77,12 +77,12 @@ public struct TextEncoding: RawRepresentable, Sendable, Hashable {
     self = encoding
   }
 
-  /// An encoding whose canonical name and nature are known here, without asking the system again.
+  /// An encoding whose canonical name and properties are known, without testing the system again.
   init(tried name: String) {
     self = Self.builtIn.first { $0.rawValue == name } ?? TextEncoding(.system, name)
   }
 
-  /// What the system knows of it; nil for what is built in, and where its modules are missing.
+  /// The system's converter; nil for a built-in encoding, and where the system's module is missing.
   var converter: CharacterConverter? {
     form == .system ? EncodingNames.converter(rawValue) : nil
   }

@@ -1,9 +1,9 @@
-/// What a comparison of inputs with a table has found.
-/// `read == found + repeated + rejected + filtered + missing + differing`, of all inputs and of each.
+/// The result of comparing inputs with a table. `read == found + repeated + rejected + filtered + missing +
+/// differing`, for all inputs and for each.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct VerifyReport: Sendable {
-  /// What became of records.
+  /// The numbers of records by their result.
   public struct Counts: Sendable, Equatable {
     /// Records of the input.
     public var read = 0
@@ -17,7 +17,7 @@ public struct VerifyReport: Sendable {
     public var filtered = 0
     /// It is neither in the table nor in a rejects file.
     public var missing = 0
-    /// The object with its key has other values, and none that the inputs have.
+    /// The object with its key has other values, which are not those of another record of the inputs either.
     public var differing = 0
 
     /// A report of nothing.
@@ -38,7 +38,7 @@ public struct VerifyReport: Sendable {
   public struct Input: Sendable, Equatable {
     /// The path, as it was given or found.
     public let path: String
-    /// What became of its records.
+    /// The results of its records.
     public var counts = Counts()
   }
 
@@ -50,33 +50,33 @@ public struct VerifyReport: Sendable {
     public let record: Int
     /// Its primary key, where the table has one.
     public let key: String?
-    /// What is wrong, for people.
+    /// The reason, for people.
     public let reason: String
   }
 
-  /// Of all inputs.
+  /// The sums over all inputs.
   public var counts = Counts()
   /// One for each input, in their order.
   public var inputs: [Input] = []
-  /// The rejects files that were looked into.
+  /// The rejects files that were searched.
   public var rejectFiles: [String] = []
-  /// The first of the records that are missing or differ, in the order in which they were found out.
+  /// The first of the records that are missing or differ, in the order in which they were found.
   public var problems: [Problem] = []
   /// The table.
   public var table = ""
-  /// The version that was looked at.
+  /// The version that was compared.
   public var version: UInt64 = 0
   /// Objects of the table.
   public var objects = 0
-  /// What was noticed that a person should know.
+  /// Notes for the user.
   public var notes: [String] = []
-  /// True when `ImportOptions.shouldStop` ended it: nothing is known then.
+  /// True when `ImportOptions.shouldStop` ended it: there is no result then.
   public var isInterrupted = false
 
   /// Whether every record is where it should be.
   public var isGood: Bool { counts.missing == 0 && counts.differing == 0 && !isInterrupted }
 
-  /// More are not listed.
+  /// The most problems that are listed.
   static let mostProblems = 1000
 
   /// A report of nothing, to be filled.

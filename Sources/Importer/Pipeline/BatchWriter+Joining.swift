@@ -3,25 +3,26 @@ import Engine
 
 /// Batches that become one version together.
 ///
-/// A commit takes as long as thousands of short rows, and of the versions between two rounds of the flusher
-/// nobody ever sees more than the last. So batches join the one before them for some milliseconds. A batch
-/// that is refused must not take others with it that were whole before: one that may be begins a
-/// transaction of its own. Only where the database cannot be read or written do joined batches come to
-/// nothing; they are in no report then.
+/// A commit takes as long as thousands of short rows, and readers never see more than the last version
+/// between two rounds of the flusher. So batches join the one before them for some milliseconds. A refused
+/// batch must not take complete earlier ones with it: a batch that may be refused begins a transaction of its
+/// own. Joined batches are lost together only when the database cannot be read or written; no report counts
+/// them then.
 extension BatchWriter {
-  /// What the parsers made of the next chunk; nil behind the last.
+  /// The parsers' result for the next chunk; nil behind the last.
   func next(_ queue: OrderedQueue<Chunk, ColumnBatch>) throws -> ColumnBatch? {
     if let joinedUntil, !queue.isReady(by: joinedUntil) { try commitJoined() }
     do {
       return try queue.next()
     } catch {
-      // What comes before its place stays.
+      // Batches before its place must stay.
       try commitJoined()
       throw error
     }
   }
 
-  /// Whether the chunk is of whole batches that join those before them, or wait for those after them.
+  /// Whether all batches of the chunk are complete, and may join those before them or wait for those after
+  /// them.
   func mayJoin(_ batch: ColumnBatch) -> Bool {
     guard options.joinsBatchesFor > 0, pendingRecords == 0, let end = batch.boundaries.last,
       batchIsFull(at: end, batch)
@@ -29,16 +30,16 @@ extension BatchWriter {
     return !mayRefuse(batch)
   }
 
-  /// Whether the import may end because of what is in a chunk.
+  /// Whether the content of a chunk may end the import.
   private func mayRefuse(_ batch: ColumnBatch) -> Bool {
     if !batch.rejects.isEmpty || batch.isLast && options.requiresFinalNewline { return true }
-    // A table has only so many columns.
+    // The number of columns of a table is limited.
     if batch.columns.count > types.states.count { return true }
     if case .share = options.maxRejects, hasRejects { return true }
     return false
   }
 
-  /// Adds rows to the batch: if one has to be rejected, once the batches before it are committed.
+  /// Adds rows to the batch; if one must be rejected, the batches before it are committed first.
   func append(
     _ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool
   ) throws -> KeyedOutcome {
@@ -50,7 +51,7 @@ extension BatchWriter {
     return try destination.append(rows, range, summarizes: summarizes, isTentative: false)
   }
 
-  /// Makes a version of the batches that were to be joined by others.
+  /// Makes a version of the joined batches.
   func commitJoined() throws {
     if joinedUntil == nil { return }
     try destination.commitJoined()

@@ -1,10 +1,10 @@
 import Base
 import Engine
 
-/// The writer thread's work: takes what the parsers made of the chunks, in the order of the input,
-/// and commits it batch by batch, each with the checkpoint that describes it.
+/// The writer thread's work: takes the parsers' results for the chunks, in the order of the input, and
+/// commits them batch by batch, each with the checkpoint that describes it.
 ///
-/// What is committed is always a prefix of the input.
+/// The committed records are always a prefix of the input.
 ///
 /// Thread rule: confined to the writer's thread.
 final class BatchWriter {
@@ -15,17 +15,17 @@ final class BatchWriter {
   private(set) var types: ColumnTypes
   private(set) var checkpoint: Checkpoint
   private(set) var report = ImportReport()
-  /// Of all records read.
+  /// The tolerated deviations in all records read.
   private(set) var tolerances = Tolerances()
   private let bytesTotal: Int?
-  /// What the inputs before this one came to.
+  /// The sums of the inputs before this one.
   private let before: ImportReport
   private let isLastInput: Bool
 
   private var isOpen = false
-  /// Until when more batches may join those that the open transaction has; nil: it has none.
+  /// Until when more batches may join those in the open transaction; nil: there are none.
   private(set) var joinedUntil: UInt64?
-  /// What was reported, and the checkpoint, when something was committed last.
+  /// The report and the checkpoint at the last commit.
   private var committed: (report: ImportReport, checkpoint: Checkpoint)
   private(set) var pendingRecords = 0
   private var pending = KeyedOutcome()
@@ -56,9 +56,9 @@ final class BatchWriter {
     if checkpoint.endsWithReject { lastReject = checkpoint.records }
   }
 
-  /// Writes everything; returns when the input has ended, `shouldStop` said so, or throws.
+  /// Writes everything. Returns when the input has ended or `shouldStop` has returned true.
   ///
-  /// - Parameter queue: gives what the parsers made of the chunks.
+  /// - Parameter queue: the parsers' results for the chunks.
   func run(_ queue: OrderedQueue<Chunk, ColumnBatch>) throws {
     do {
       while let batch = try next(queue) {
@@ -69,7 +69,8 @@ final class BatchWriter {
         }
       }
       try finishInput()
-      // They are in the version that is going to say that they are; else they were flushed before each batch.
+      // With `none`, rejects are flushed before the version becomes durable; the other durabilities have
+      // flushed them before each batch.
       if options.durability == .none { try log.flush() }
     } catch ImportError.interrupted {
       // The rest of the batch may never come.
@@ -86,7 +87,7 @@ final class BatchWriter {
     if joinedUntil != nil { (report, checkpoint) = committed }
   }
 
-  /// What is to be said of an input that may have been cut off: nothing where there is no other line.
+  /// The note about an input that may have been cut off; nil if it has no other line to compare with.
   var unfinishedNote: String? {
     unfinished.flatMap {
       $0.line < 2
@@ -96,7 +97,7 @@ final class BatchWriter {
     }
   }
 
-  /// False when the import is to stop here.
+  /// False when the import must stop here.
   private func write(_ batch: ColumnBatch) throws -> Bool {
     let mayJoin = mayJoin(batch)
     if !mayJoin { try commitJoined() }
@@ -143,7 +144,7 @@ final class BatchWriter {
         if done < batch.recordCount { try begin() }
       }
     }
-    // A batch may have many chunks, with "all" those of the whole input.
+    // A batch may have many chunks; with "all", those of the whole input.
     if pendingRecords > 0 {
       tellProgress()
       if plan.batchRecords == nil, options.shouldStop() { throw ImportError.interrupted }
@@ -170,18 +171,18 @@ final class BatchWriter {
     isOpen = true
   }
 
-  /// Whether some rows of a chunk may not go into the table, because of their keys, so that what the
-  /// parser has seen of its columns is too much.
+  /// Whether some rows of a chunk may be left out because of their keys: the parser's summaries of the
+  /// columns then count too much.
   private func leavesOut(_ batch: ColumnBatch) throws -> Bool {
     guard case .keyed(let rows) = batch.rows, options.conflictPolicy.leavesOut else { return false }
-    // All rows at once tell by themselves.
+    // If all rows are added at once, the result tells it.
     return try batch.boundaries.count == 1 || destination.hasConflicts(rows)
   }
 
   /// Adds the rows of the chunk's records before `record`.
   ///
-  /// - Parameter row: the first row to be added; then the first that was not.
-  /// - Returns: what was rejected for its key.
+  /// - Parameter row: the first row to be added; afterwards the first that was not.
+  /// - Returns: the rows rejected for their keys.
   private func append(
     _ batch: ColumnBatch, _ row: inout Int, upToRecord record: Int, summarizes: Bool
   ) throws -> [Reject] {
@@ -219,7 +220,7 @@ final class BatchWriter {
 
   // MARK: Rejects
 
-  /// Notes what was rejected for its key and by the parser, in the order of the input.
+  /// Notes the rows rejected for their keys and by the parser, in the order of the input.
   private func note(_ refused: [Reject], _ malformed: ArraySlice<Reject>) throws {
     var next = malformed.startIndex
     for reject in refused {
@@ -260,7 +261,7 @@ final class BatchWriter {
   /// Whether any record of the input is in the rejects files, committed or not.
   var hasRejects: Bool { checkpoint.rejected > 0 || firstReject != nil }
 
-  /// In this run, and in earlier ones of this input.
+  /// The rejects of this run, and of earlier ones of this input.
   private var rejectedSoFar: Int {
     before.rejected + checkpoint.rejected + pendingRejects.count
   }
@@ -289,7 +290,7 @@ final class BatchWriter {
     checkpoint.classes = types.states.map(\.classes)
     if rejects > 0, !options.dryRun {
       try log.write(pendingRejects)
-      // On disk before the version that says they are.
+      // Rejects are on disk before the version that counts them.
       if options.durability != .none { try log.flush() }
     }
     checkpoint.rejects = log.place
@@ -313,7 +314,7 @@ final class BatchWriter {
     tellProgress()
   }
 
-  /// How far the import is, with what is not committed yet.
+  /// Reports the progress, uncommitted records included.
   private func tellProgress() {
     options.progress(
       ImportProgress(
@@ -323,7 +324,7 @@ final class BatchWriter {
         bytesWritten: destination.bytesWritten))
   }
 
-  /// The last batch, which may be short, and the mark that the input was imported to its end.
+  /// Commits the last batch, which may be short, and marks the input as complete.
   private func finishInput() throws {
     if !lastIsComplete || isOpen || !checkpoint.isComplete {
       try begin()

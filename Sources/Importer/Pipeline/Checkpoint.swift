@@ -1,43 +1,44 @@
 import Base
 import Engine
 
-/// How far an import has come, stored with the table in the transaction of the batch that it
-/// describes: after any crash the committed part of the input is exactly what it says.
+/// How far an import has come, stored with the table in the transaction of the batch that it describes. So
+/// after any crash it describes exactly the committed part of the input.
 struct Checkpoint: Sendable, Equatable {
-  /// Which input this is: where it was read from, and how large the file was.
+  /// The identity of an input: its place, and the size of the file.
   struct Origin: Sendable, Equatable {
-    /// A checksum of the file's path behind all links, or of `-`.
+    /// A checksum of the file's path with all links followed, or of `-`.
     var name: UInt64
-    /// That path; empty where an older version of Sheaf has not kept it.
+    /// That path; empty in a checkpoint of an older version of Sheaf.
     var path = ""
-    /// Of the file as it lies on the disk; nil for a pipe.
+    /// The size of the file on the disk; nil for a pipe.
     var size: Int?
   }
 
   var input: Origin
-  /// A digest of the options that decide what a record becomes; another one cannot go on.
+  /// A digest of the options that decide how a record is imported; an import with another digest cannot
+  /// resume.
   var options: UInt64
-  /// Where in the input, decompressed, the next record begins.
+  /// The offset of the next record in the decompressed input.
   var byteOffset: Int
-  /// Of all bytes before that: what makes an input the same one.
+  /// The checksum of all bytes before that, by which an input is recognized.
   var checksum: UInt64
   var line: Int
   /// Records read so far.
   var records = 0
   var rejected = 0
-  /// Of those, what became of the ones whose key an object had.
+  /// The numbers of those whose key an object had already, by result.
   var updated = 0
   var skipped = 0
   var unchanged = 0
-  /// Records that were not asked for.
+  /// Records that the filter left out.
   var filtered = 0
-  /// Where its rejects end.
+  /// The end of its rejects.
   var rejects = RejectPlace()
   var isComplete = false
-  /// Whether the last record was rejected: it may have been cut off, so that what is added to the input
-  /// later goes on in its middle.
+  /// Whether the last record was rejected. It may have been cut off; bytes that are added to the input later
+  /// then continue it.
   var endsWithReject = false
-  /// What was seen of each column's values.
+  /// The classes of each column's values so far.
   var classes: [TypeSet] = []
 
   init(
@@ -50,7 +51,7 @@ struct Checkpoint: Sendable, Equatable {
     self.line = line
   }
 
-  /// The checkpoint as it is kept: only an import that is still going on needs the classes.
+  /// The checkpoint in its stored form: only an unfinished import needs the classes.
   var asStored: Checkpoint {
     var copy = self
     if isComplete { copy.classes = [] }
@@ -61,9 +62,9 @@ struct Checkpoint: Sendable, Equatable {
 // MARK: Notes of the table
 
 extension Checkpoint {
-  /// The name under which a table keeps the checkpoints of imports that have not come to their end.
+  /// The name of a table's note with the checkpoints of unfinished imports.
   static let note = "imports"
-  /// The same for imports that have: a note of its own, which batches need not write.
+  /// The same for complete imports: a note of its own, which batches need not write.
   static let completeNote = "imported"
   private static let version: UInt8 = 4
   /// The same with the filtered records, behind the path: written only where there are any.
@@ -109,7 +110,7 @@ extension Checkpoint {
         var reader = ByteReader(buffer)
         let found = try reader.read(UInt8.self, "version")
         guard (earlierVersion...filteredVersion).contains(found) else { return nil }
-        // No room is made for what a number says: each one has to be there.
+        // No memory is reserved by a stored number: each checkpoint must actually be there.
         var checkpoints: [Checkpoint] = []
         for _ in 0..<(try reader.read(UInt32.self, "number")) {
           checkpoints.append(
@@ -146,7 +147,7 @@ extension Checkpoint {
     rejects.reasons = try reader.readNumber()
     let columns = try reader.readNumber()
     if isEarlier {
-      // Without a checksum the files are never gone on in.
+      // Files without a checksum are never continued.
       rejects.number = rejects.records > 0 ? 1 : 0
     } else {
       rejects.checksum = try reader.read(UInt64.self, "checksum of the rejects")
@@ -175,7 +176,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// More than any input has bytes, and small enough that sums of a few do not overflow.
+  /// More than the bytes of any input, and small enough that sums of a few do not overflow.
   private static let largestNumber: UInt64 = 1 << 56
 
   fileprivate mutating func readNumber() throws(DecodingFailure) -> Int {

@@ -5,13 +5,13 @@ final class DatabaseDestination: Destination {
   private let transaction: ImportTransaction
   private let plan: ImportPlan
   private let keyed: KeyedAppender
-  /// What the parsers look their rows up in.
+  /// The version of the table in which parsers look up their rows.
   let keys: SharedKeyView?
-  /// Bytes of input since it was renewed.
+  /// Bytes of input since that version was replaced.
   private var bytesSinceView = 0
-  /// A version that is held keeps what it alone has from being written over: so much of the input renews it.
+  /// A held version keeps its pages from reuse: it is replaced after this many bytes of input.
   private static let viewedBytes = 2 << 20
-  /// This import's checkpoint as the table has it; nil: it has none yet.
+  /// This import's checkpoint in the table; nil: there is none yet.
   private var stored: Checkpoint?
   private let truncates: Bool
   private let keepsContents: Bool
@@ -20,14 +20,14 @@ final class DatabaseDestination: Destination {
   /// The table's schema when the import was planned; nil: there was no table.
   private var expected: TableSchema?
   private var isFirst = true
-  /// An input with the same contents under another path that came to its end before.
+  /// A completely imported input with the same contents under another path.
   private(set) var twin: Checkpoint?
 
   /// - Parameters:
-  ///   - goesOnFrom: the checkpoint that the import was found to have in the table.
-  ///   - keepsContents: what was imported from the same path before is still to be known by its contents.
+  ///   - goesOnFrom: the import's checkpoint in the table.
+  ///   - keepsContents: whether an earlier input from the same path can still be recognized by its contents.
   ///   - input: its path, as it was given or found.
-  ///   - isLastInput: none comes after it.
+  ///   - isLastInput: whether no input comes after it.
   init(
     _ transaction: ImportTransaction, plan: ImportPlan, conflict: ConflictRule,
     expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool, keepsContents: Bool,
@@ -59,7 +59,7 @@ final class DatabaseDestination: Destination {
     guard isThere else { throw changed() }
     guard let editor = table?.editor else { return }
     if !isNew, editor.schema != expected { throw changed() }
-    // Where nobody else has written, what was stored is there.
+    // If nobody else has written, the stored checkpoint is still there.
     if transaction.followsOthers, let stored, try transaction.memory?.contains(stored) == false {
       throw changed()
     }
@@ -76,7 +76,7 @@ final class DatabaseDestination: Destination {
     }
   }
 
-  /// Gives the parsers another version to look at, when a good deal has changed since the present one.
+  /// Gives the parsers a newer version to look in, when a good deal has changed since the present one.
   private func renewKeys(_ editor: TableEditor) throws {
     guard let keys else { return }
     if let view = keys.view, bytesSinceView < Self.viewedBytes, !view.isOutdated(editor) { return }
@@ -85,7 +85,7 @@ final class DatabaseDestination: Destination {
     bytesSinceView = 0
   }
 
-  /// Gives a table its primary key that had none.
+  /// Gives a table without a primary key the one from the options.
   private func setKey(_ editor: TableEditor) throws {
     guard !plan.keyColumns.isEmpty, editor.schema.keyColumns.isEmpty else { return }
     let columns = plan.keyColumns.compactMap { editor.schema.index(of: plan.columns[$0].name) }
@@ -93,7 +93,7 @@ final class DatabaseDestination: Destination {
     do {
       try editor.setKey(columns: columns)
     } catch let error as EngineError {
-      // What was asked for cannot be: no fault of the data that is to come.
+      // The option is wrong, not the data of the input.
       if case .invalidKey = error { throw ImportError.invalidOption("--key: \(error)") }
       throw error
     }
@@ -133,14 +133,14 @@ final class DatabaseDestination: Destination {
       rows, range, editor, summarizes: summarizes, isTentative: isTentative)
   }
 
-  /// Where each of the table's columns lies in a row of the input; nil: nowhere.
+  /// The place of each of the table's columns in a row of the input; nil: it has none.
   private func columnOrder(_ columnCount: Int, _ schema: TableSchema) -> [Int?] {
     var positions: [UInt32: Int] = [:]
     for index in 0..<columnCount { positions[plan.identifier(index)] = index }
     return schema.columnIDs.map { positions[$0] }
   }
 
-  /// Adds the columns for surplus fields that have come up.
+  /// Adds columns for new surplus fields.
   private func addColumns(_ columnCount: Int, _ editor: TableEditor) throws {
     for index in plan.columns.count..<max(plan.columns.count, columnCount)
     where editor.schema.index(of: plan.name(index)) == nil {
@@ -187,7 +187,7 @@ final class DatabaseDestination: Destination {
 }
 
 extension TableEditor {
-  /// Adds rows of spellings whose columns stand in another order than the table's.
+  /// Adds rows of spellings whose columns are in another order than the table's.
   fileprivate func append(_ rows: SpelledRows, _ range: Range<Int>, order: [Int?]) throws {
     var spans: [TextSpan] = []
     spans.reserveCapacity(range.count * order.count)

@@ -1,22 +1,22 @@
 import Engine
 
-/// Where batches go. The embedded engine is the default one; nothing before the writer knows which.
+/// A destination for batches. The embedded engine is the default one; nothing before the writer depends on
+/// which it is.
 ///
-/// A batch is `begin`, any number of `append`, `commit`: all of it and its checkpoint become one
-/// version, or nothing does. Thread rule: used by the writer's thread only.
+/// A batch is `begin`, any number of `append`, `commit`: all of it and its checkpoint become one version, or
+/// nothing does. Thread rule: used by the writer's thread only.
 protocol Destination: AnyObject {
   /// Starts a batch.
   func begin() throws
   /// Adds rows to the batch.
   func append(_ rows: BatchRows) throws
-  /// Whether any of the rows has a key that is there already, or that a row before it has.
+  /// Whether any of the rows has a key of an existing object or of a row before it.
   func hasConflicts(_ rows: KeyedRows) throws -> Bool
-  /// Adds some rows of a chunk to the batch, each as its key and the policy for conflicts say.
+  /// Adds some rows of a chunk to the batch, according to their keys and the policy for conflicts.
   ///
   /// - Parameters:
-  ///   - summarizes: whether the outcome is to say what the columns of the rows look like that went into
-  ///     the table.
-  ///   - isTentative: whether nothing is to be done when a row would have to be rejected.
+  ///   - summarizes: whether the outcome has summaries of the columns of the rows that went into the table.
+  ///   - isTentative: whether nothing is done when a row would have to be rejected.
   func append(
     _ rows: KeyedRows, _ range: Range<Int>, summarizes: Bool, isTentative: Bool
   ) throws -> KeyedOutcome
@@ -26,25 +26,24 @@ protocol Destination: AnyObject {
   func hasLargeIntegers(inColumn identifier: UInt32) throws -> Bool
   /// Makes the batch and its checkpoint one version.
   ///
-  /// - Parameter mayJoin: whether it may become one together with the batches that follow, up to
-  /// `commitJoined`.
+  /// - Parameter mayJoin: whether it may share the version with the following batches, up to `commitJoined`.
   func commit(
     _ types: ColumnTypes, _ checkpoint: Checkpoint, mayJoin: Bool
   ) throws -> BatchOutcome
-  /// Makes a version of the batches that were to be joined by others.
+  /// Makes a version of the joined batches.
   func commitJoined() throws
-  /// Forgets what is not committed.
+  /// Drops everything that is not committed.
   func rollBack()
   /// Bytes written so far.
   var bytesWritten: Int { get }
 }
 
-/// What has become of a whole batch.
+/// The state of a complete batch.
 enum BatchOutcome {
   case committed
-  /// It is going to be, with those after it, or by `commitJoined`.
+  /// It will be committed with those after it, or by `commitJoined`.
   case joins
-  /// The import commits it, if all goes well.
+  /// The import will commit it at its end.
   case waits
 }
 

@@ -1,13 +1,13 @@
 import Engine
 
-/// What imports keep with the tables.
+/// The notes of imports in tables.
 package enum ImportNotes {
-  /// What is wrong with the notes of a version's tables, for `sheaf check`.
+  /// The contradictions in the notes of a version's tables, for `sheaf check`.
   ///
-  /// A table that cannot be opened is passed over: the engine's own check says why.
+  /// Skips a table that cannot be opened: the engine's own check reports it.
   ///
-  /// - Parameter deep: whether what the notes say is compared too: inputs with the lists they stand
-  ///   in, and those that have moved to a companion with their keys.
+  /// - Parameter deep: whether the notes are also compared with each other: inputs with their lists, and
+  ///   those in a companion with their keys.
   package static func problems(_ snapshot: Snapshot, deep: Bool = false) -> [String] {
     var problems: [String] = []
     for place in snapshot.tablePlaces {

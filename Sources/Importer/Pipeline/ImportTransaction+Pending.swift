@@ -1,11 +1,11 @@
 import Engine
 
-/// Batches that go to a table which is pending beside the visible one, and its publication.
+/// Batches for a pending table, and its publication.
 extension ImportTransaction {
   /// Opens the pending table, or begins it.
   ///
-  /// - Parameter columns: what to make the table of; nil: it is there, or pending.
-  /// - Returns: false when it is not, or there is a table where one was to be made.
+  /// - Parameter columns: of a new table; nil: it exists, or is pending.
+  /// - Returns: false when it does not exist, or when one should be created and exists already.
   /// - Throws: `EngineError.busy` when somebody else has changed the table since.
   func beginPending(creating columns: [Column]?, keys: [String]) throws -> Bool {
     if table != nil { return true }
@@ -26,7 +26,7 @@ extension ImportTransaction {
     try transaction?.abandonPending(tableName)
     table = try transaction?.beginPending(
       tableName, creating: columns, keys: keys, describedAs: description)
-    // What other imports brought may be deleted: none of them is complete any more.
+    // Objects of other imports may be deleted: none of these imports is complete any more.
     if isThere, seen != nil {
       try memory?.removeAll()
     } else if isThere, !forgotten.isEmpty {
@@ -96,8 +96,8 @@ extension ImportTransaction {
     return try database.pendingSnapshot(of: tableName, asBegun: true)?.table(tableName)
   }
 
-  /// Puts the pending table in the place of the visible one, which is kept if it is to be, without the
-  /// objects that are to be deleted.
+  /// Replaces the visible table by the pending one, without the objects that are to be deleted; keeps the
+  /// version before if the options say so.
   ///
   /// - Parameters:
   ///   - inputs: the import's own.

@@ -1,55 +1,55 @@
 import Base
 import Engine
 
-/// The transaction that an import writes in: one for each batch, or, when the old table is to stay
-/// until the new one is whole, one for all inputs; or one for each batch of a table that is pending beside
-/// the visible one (`ImportTransaction+Pending.swift`).
+/// The transaction that an import writes in: one for each batch; or one for all inputs, when the old table
+/// must stay until the new one is complete; or one for each batch of a pending table
+/// (`ImportTransaction+Pending.swift`).
 ///
 /// Thread rule: belongs to the writer's thread.
 final class ImportTransaction {
   let database: Database
   let tableName: String
   let durability: Durability
-  /// Whether it goes on from batch to batch and from input to input, until the import commits it.
+  /// Whether it stays open from batch to batch and from input to input, until the import commits it.
   private let spansInputs: Bool
   let allowsEmpty: Bool
   private let patient: Waiting
   private let keptVersions: Int?
   /// Whether the version before the import is needed at its end.
   private let needsBase: Bool
-  /// What versions say that made them.
+  /// The description of the versions that it makes.
   let description: String
-  /// Whether batches go to a table that is pending.
+  /// Whether batches go to a pending table.
   let publishesAtEnd: Bool
-  /// Whether the import has something pending: of its own, or what it goes on with.
+  /// Whether the import has a pending table, its own or one that it continues.
   var hasPending = false
-  /// What was pending before, which this import has dropped.
+  /// The pending table of an earlier import that this one has dropped.
   var dropped: PendingTable?
-  /// Inputs that the pending table is to know nothing of when it is begun.
+  /// Inputs whose checkpoints are removed when the pending table is begun.
   var forgotten: Set<UInt64> = []
-  /// What the database is told of the import.
+  /// The import's entry in the database's list of imports.
   let journal: RunJournal
-  /// Whether it goes on where it was interrupted.
+  /// Whether it continues an interrupted import.
   var goesOn = false
-  /// Whether the version before the import is kept, if it is to be.
+  /// Whether the version before the import has been kept.
   private var hasKept = false
   var transaction: WriteTransaction?
   /// The table in it.
   var table: WritableTable?
   /// Whether it has emptied a table that had objects.
   private var replacesObjects = false
-  /// Objects that the import has deleted, and that what is not committed yet has.
+  /// Objects that the import has deleted, uncommitted ones included.
   private(set) var deleted = 0
   private var pendingDeleted = 0
   /// Whether it has emptied the table.
   private(set) var isEmptied = false
-  /// The version that the import has looked at or made last.
+  /// The version that the import has read or made last.
   var version: UInt64?
-  /// Whether somebody else has written since the import looked.
+  /// Whether somebody else has written since the import read that version.
   private(set) var isDisturbed = false
-  /// Whether the transaction has begun from what somebody else has written.
+  /// Whether the transaction began from a version that somebody else has made.
   private(set) var followsOthers = false
-  /// What it has done since versions that somebody may look at.
+  /// The import's own changes since versions that parsers may look in.
   let changes = OwnChanges()
   /// The objects whose keys the inputs have; nil: all stay.
   let seen: SeenObjects?
@@ -93,23 +93,23 @@ final class ImportTransaction {
     return "sheaf import \(shown)\(table.utf8.count <= 300 ? " into \(table)" : "")"
   }
 
-  /// Keeps the version before the import, when it is to be kept: in the first transaction that changes
-  /// anything. An import that goes on where it was interrupted has kept it before.
+  /// Keeps the version before the import, if the options say so, in the first transaction that changes
+  /// anything. A resumed import has kept it before.
   ///
-  /// - Parameter publishes: it is the one in which all that was imported becomes visible.
+  /// - Parameter publishes: whether this transaction makes all imported records visible.
   func keepBase(_ transaction: borrowing WriteTransaction, publishes: Bool = false) throws {
     try transaction.describe(description)
     if hasKept { return }
     journal.begin(from: transaction.baseVersion)
     let isKnown = try journal.goesOn(transaction)
-    // What readers see is as it was until the end.
+    // Until then readers see the earlier version.
     if publishesAtEnd, !publishes { return }
     hasKept = true
     if isKnown, !publishes { return }
     if goesOn, !publishes, transaction.baseMadeBy == description { return }
     var most = try keptVersions ?? transaction.keptVersionsLimit
     if needsBase, most == 0 {
-      // Where nobody has said how many stay, those that are there do: what an undo has taken back, too.
+      // Without a limit all present ones stay, also those from before an undo.
       most = try max(1, keptVersions ?? transaction.keptVersions.count)
     }
     try transaction.keepBase(most: most)
@@ -117,17 +117,17 @@ final class ImportTransaction {
 
   var isOpen: Bool { transaction != nil }
 
-  /// The import looks at this version and knows what is in it.
+  /// Notes that the import knows the content of this version.
   func looks(at version: UInt64) {
     self.version = version
     isDisturbed = false
     changes.begin(at: version)
   }
 
-  /// Begins, unless it is going on.
+  /// Begins a transaction, unless one is open.
   ///
-  /// - Parameter columns: what to make the table of; nil: it is there.
-  /// - Returns: false when there is a table where one was to be made.
+  /// - Parameter columns: of a new table; nil: it exists.
+  /// - Returns: false when a table should be created and exists already.
   func begin(creating columns: [Column]?, keys: [String]) throws -> Bool {
     let isNew = transaction == nil
     if isNew {
@@ -150,12 +150,12 @@ final class ImportTransaction {
       try transaction?.createTable(tableName, columns: columns, keys: keys)
     }
     table = try transaction?.table(tableName)
-    // What other imports brought may be deleted: none of them is complete any more.
+    // Objects of other imports may be deleted: none of these imports is complete any more.
     if isNew, seen != nil { try memory?.removeAll() }
     return true
   }
 
-  /// What the table remembers of its inputs, to be changed.
+  /// The table's checkpoints, to be changed.
   var memory: InputMemoryEditor? {
     guard let table else { return nil }
     return InputMemoryEditor(table, notes) { [unowned self] makes in
@@ -178,13 +178,13 @@ final class ImportTransaction {
     isEmptied = true
     changes.end()
     try table.deleteAll()
-    // What earlier imports brought is gone: none of them is complete any more.
+    // The objects of earlier imports are gone: none of these imports is complete any more.
     try memory?.removeAll()
   }
 
-  /// Deletes the objects of the table, as the transaction has found it, that the inputs do not have.
+  /// Deletes the objects that the inputs do not have.
   ///
-  /// - Parameter before: the table as it was.
+  /// - Parameter before: the table as the transaction has found it.
   func deleteMissing(of before: Table) throws {
     guard let table else { return }
     changes.end()
@@ -204,29 +204,29 @@ final class ImportTransaction {
     return deleted
   }
 
-  /// Counts what a transaction has deleted that is committed.
+  /// Counts the deletions of a committed transaction.
   func count(deleted number: Int) { deleted += number }
 
-  /// Commits a batch, unless the transaction goes on.
+  /// Commits a batch, unless the transaction stays open.
   ///
   /// - Parameters:
   ///   - isLast: no batch comes after it.
-  ///   - mayJoin: whether others may come into the same version.
+  ///   - mayJoin: whether others may share its version.
   func commitBatch(isLast: Bool, mayJoin: Bool) throws -> BatchOutcome {
     if try !publishesAtEnd && (spansInputs || leavesEmpty()) { return .waits }
     journal.endBatch()
-    // Nobody waits for a version that others may join before it is on the disk; but for the turn.
+    // Nobody waits for the version to be on the disk, except a writer for its turn: then others may join.
     if mayJoin, durability != .full, !database.othersWait { return .joins }
     try commit(isLast && !publishesAtEnd ? .complete : .unfinished)
     return .committed
   }
 
-  /// Commits the batches that others were to join.
+  /// Commits the joined batches.
   func commitJoined() throws { try commit(.unfinished) }
 
-  /// Commits what is left when all inputs have been read.
+  /// Commits the rest when all inputs have been read.
   ///
-  /// - Returns: whether anything was left.
+  /// - Returns: whether there was any.
   /// - Throws: `ImportError.emptyReplacement`.
   func finish() throws -> Bool {
     guard isOpen else { return false }
@@ -238,12 +238,12 @@ final class ImportTransaction {
     return true
   }
 
-  /// Has the database know how the import has ended, where its last transaction did not say so.
+  /// Records how the import has ended, if its last transaction did not.
   func close(isInterrupted: Bool) throws {
     try journal.close(isInterrupted ? .interrupted : .complete, database, durability)
   }
 
-  /// Whether the commit would leave nothing of a table that had objects.
+  /// Whether the commit would leave a table empty that had objects.
   private func leavesEmpty() throws -> Bool {
     try replacesObjects && !allowsEmpty && table?.count == 0
   }
@@ -264,7 +264,8 @@ final class ImportTransaction {
       deleted += deleting
     }
     if let version { changes.committed(version) }
-    // From now on ending would leave a part of the inputs: what the others do is waited for.
+    // From now on an early end would leave a part of the inputs: other writers are waited for as long as they
+    // take.
     database.turnWaiting = patient
   }
 

@@ -1,30 +1,29 @@
 import Base
 import Engine
 
-/// What a table remembers of the inputs that were imported into it, however many they are.
+/// A table's checkpoints of the inputs that were imported into it, however many they are.
 ///
-/// The newest lie in two notes of the table; what there is no room for there goes into a companion
-/// table, where it is found by an index. So a commit costs the same whatever is remembered, and a
-/// table of one input has no companion.
+/// The newest are in two notes of the table; the others go into a companion table, where they are found by an
+/// index. So a commit costs the same however many there are, and a table of one input has no companion.
 ///
-/// The companion's keys are a letter and 16 hexadecimal digits: `b` and the checksum of a path for
-/// an input that goes on, `p` for one that came to its end, `c` with the checksum of the input's
-/// bytes and, behind a point, their number for the same one once more, to be found by its contents.
+/// The companion's keys are a letter and 16 hexadecimal digits: `b` and the checksum of a path for an
+/// unfinished input, `p` for a complete one, and for a complete one once more `c` with the checksum of the
+/// input's bytes and, behind a point, their number, so that it is found by its contents.
 ///
 /// Thread rule: confined.
 struct InputMemory {
   static let purpose = "imports"
   static let columns = [Column("key", .text), Column("checkpoint", .data)]
-  /// So many checkpoints stay in a note.
+  /// The most checkpoints in a note.
   static let noted = 16
 
   private let begunNoted: [Checkpoint]
   private let completeNoted: [Checkpoint]
-  /// By the checksum of the path: there are many where an older version of Sheaf wrote the note.
+  /// The places by the checksum of the path: a note of an older version of Sheaf may have many.
   private let places: [UInt64: Int]
   private let companion: Table?
 
-  /// - Throws: `ImportError.cannotResume` where another version of Sheaf wrote what is there.
+  /// - Throws: `ImportError.cannotResume` for notes of another version of Sheaf.
   init(_ table: Table, in snapshot: Snapshot) throws {
     (begunNoted, completeNoted) = try Self.notes(of: table.name) { table.note($0) }
     companion = try snapshot.companion(Self.purpose, of: table)
@@ -49,7 +48,7 @@ struct InputMemory {
     return (begun, complete)
   }
 
-  /// How far the input that is read from a place has come; nil when nothing is known of it.
+  /// The checkpoint of the input with a path; nil when there is none.
   ///
   /// - Parameter name: the checksum of its path.
   /// - Complexity: O(log inputs).
@@ -59,7 +58,7 @@ struct InputMemory {
     return try stored(Self.begunKey(name)) ?? stored(Self.completeKey(name))
   }
 
-  /// The input of some contents that came to its end.
+  /// The checkpoint of a complete input with certain contents.
   ///
   /// - Complexity: O(log inputs).
   func complete(checksum: UInt64, byteOffset: Int) throws -> Checkpoint? {
@@ -67,7 +66,7 @@ struct InputMemory {
       ?? stored(Self.contentsKey(checksum, byteOffset))
   }
 
-  /// All inputs that go on, the newest last where that is known.
+  /// All unfinished inputs, the newest last where that is known.
   ///
   /// - Complexity: O(inputs).
   func begun() throws -> [Checkpoint] {
@@ -133,7 +132,7 @@ struct InputMemory {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// True when a row of the companion has the key of the input that it speaks of.
+  /// True when the key of a row in the companion agrees with its checkpoint.
   static func fits(_ row: Row) -> Bool {
     guard case .text(let key)? = row[columns[0].name], let own = checkpoint(row) else {
       return false
@@ -153,14 +152,14 @@ struct InputMemory {
   }
 }
 
-/// What the notes of a table say that a transaction has read or written, so that the next one,
-/// which finds the very bytes, need not decode them again: every batch of an import asks for them.
+/// The decoded notes of a table that a transaction has read or written. The next transaction finds the same
+/// bytes and need not decode them again: every batch of an import needs them.
 ///
 /// Thread rule: belongs to the writer's thread.
 final class KnownNotes {
   private var notes: [String: (bytes: [UInt8], checkpoints: [Checkpoint])] = [:]
 
-  /// What the bytes of a note say; nil when they are damaged, or another version's.
+  /// The content of a note; nil when it is damaged, or of another version.
   func decoded(_ bytes: [UInt8], as name: String) -> [Checkpoint]? {
     if let known = notes[name], known.bytes == bytes { return known.checkpoints }
     let checkpoints = Checkpoint.decode(bytes)
@@ -173,18 +172,19 @@ final class KnownNotes {
   }
 }
 
-/// Changes what a table remembers of its inputs, in a transaction.
+/// Changes a table's checkpoints in a transaction.
 ///
-/// Thread rule: confined to the transaction's thread; not to be kept beyond it.
+/// Thread rule: confined to the transaction's thread; valid until its end.
 struct InputMemoryEditor {
   private let table: WritableTable
   private let known: KnownNotes
-  /// The companion; made when there is something to put into it.
+  /// The companion; created when there is something to put into it.
   private let companion: (_ makes: Bool) throws -> WritableTable?
 
   /// - Parameters:
-  ///   - known: what the transactions before it have read and written.
-  ///   - companion: the table's, with its transaction; nil unless it is there or to be made.
+  ///   - known: the notes that earlier transactions have read and written.
+  ///   - companion: returns the table's companion in its transaction; nil unless it exists or should be
+  ///     created.
   init(
     _ table: WritableTable, _ known: KnownNotes = KnownNotes(),
     companion: @escaping (_ makes: Bool) throws -> WritableTable?
@@ -202,7 +202,7 @@ struct InputMemoryEditor {
     try companion(false)?.deleteAll()
   }
 
-  /// Whether a checkpoint is remembered as it is.
+  /// Whether exactly this checkpoint is stored.
   func contains(_ checkpoint: Checkpoint) throws -> Bool {
     let notes = try notes()
     if (checkpoint.isComplete ? notes.complete : notes.begun).contains(checkpoint) { return true }
@@ -213,7 +213,7 @@ struct InputMemoryEditor {
       == checkpoint
   }
 
-  /// What came to its end under another path, with the same contents; nil when nothing did.
+  /// The checkpoint of a complete input with the same contents under another path; nil when there is none.
   func twin(of checkpoint: Checkpoint) throws -> Checkpoint? {
     func isTwin(_ other: Checkpoint) -> Bool {
       other.input.name != checkpoint.input.name && other.checksum == checkpoint.checksum
@@ -225,14 +225,14 @@ struct InputMemoryEditor {
     return stored.flatMap(InputMemory.checkpoint).flatMap { isTwin($0) ? $0 : nil }
   }
 
-  /// Puts a checkpoint in the place of what is remembered of its input.
+  /// Replaces the checkpoint of an input.
   ///
   /// - Parameters:
-  ///   - replaced: another one that it goes on from.
-  ///   - isFirst: the first one of this run for the input: later ones need not look beyond the note of
-  ///     inputs that go on.
-  ///   - keepsContents: an input that came to its end under this path, with other contents, is
-  ///     still to be found by them.
+  ///   - replaced: the other checkpoint that it continues.
+  ///   - isFirst: whether it is the first one of this run for the input: later ones need to look only in the
+  ///     note of unfinished inputs.
+  ///   - keepsContents: whether a complete input with this path and other contents can still be found by its
+  ///     contents.
   func store(
     _ own: Checkpoint, replacing replaced: Checkpoint?, isFirst: Bool, keepsContents: Bool
   ) throws {
@@ -262,7 +262,7 @@ struct InputMemoryEditor {
     if own.isComplete || isFirst { try setNote(Checkpoint.completeNote, complete) }
   }
 
-  /// Forgets the inputs that are read from some places.
+  /// Removes the checkpoints of inputs by their places.
   ///
   /// - Complexity: O(places × log inputs).
   func forget(_ names: Set<UInt64>) throws {
@@ -275,7 +275,7 @@ struct InputMemoryEditor {
     for name in names { try remove(name, keepsContents: false) }
   }
 
-  /// The checkpoint of an input that is not at its path any more.
+  /// The checkpoint of an input that is no longer at its path.
   private static func withoutPath(_ checkpoint: Checkpoint) -> Checkpoint {
     var copy = checkpoint
     copy.input.name = Checksum.of(
@@ -286,7 +286,7 @@ struct InputMemoryEditor {
   // MARK: Notes
 
   private func notes() throws(ImportError) -> (begun: [Checkpoint], complete: [Checkpoint]) {
-    // What another version wrote is nothing to this one, which does not resume: it is written over.
+    // Notes of another version are overwritten: this import does not resume them.
     (try? InputMemory.notes(of: table.name, known) { table.editor.note($0) }) ?? ([], [])
   }
 

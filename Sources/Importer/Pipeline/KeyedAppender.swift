@@ -1,27 +1,27 @@
 import Engine
 
-/// What became of some rows of an import with a primary key.
+/// The outcome for some rows of an import with a primary key.
 struct KeyedOutcome {
   var imported = 0
   var updated = 0
   var skipped = 0
   var unchanged = 0
-  /// Rows to be rejected, ascending, and the objects that have their keys; of a dry run, -1 where that
-  /// is not an object yet.
+  /// Rows to be rejected, ascending, and the objects that have their keys; in a dry run, -1 for a key that is
+  /// not an object's yet.
   var conflicts: [(row: Int, object: Int64)] = []
   /// Whether nothing was done, because some rows would have been rejected.
   var isRefused = false
-  /// What the columns of the rows that went into the table look like; nil: what the parser has seen of
-  /// all rows.
+  /// Summaries of the columns of the rows that went into the table; nil: the parser's summaries of all rows
+  /// hold.
   var summaries: [ColumnBatch.ColumnSummary]?
 }
 
-/// Decides what becomes of rows whose keys the table may have already.
+/// Decides about rows whose keys the table may have already.
 ///
-/// Rows whose keys are all new are appended as the cluster that the parser encoded. Else the new ones
-/// go in first, which gives each repeated key its object; then the others meet their objects, ordered by
-/// object so that each leaf is read once. Several rows of one object come in rounds, in the order of the
-/// input.
+/// Rows whose keys are all new are appended as the cluster that the parser encoded. Otherwise the new ones go
+/// in first, which gives each repeated key its object. Then the others are compared with their objects,
+/// ordered by object so that each leaf is read once. Several rows of one object come in rounds, in the order
+/// of the input.
 ///
 /// Thread rule: used by the writer's thread only.
 final class KeyedAppender {
@@ -29,10 +29,10 @@ final class KeyedAppender {
   private let plan: ImportPlan
   private let builder = ClusterBuilder()
   private let changes: OwnChanges
-  /// Told of the objects that rows have met; nil: nobody asks.
+  /// Records the objects that have the keys of rows; nil: not needed.
   private let seen: SeenObjects?
 
-  /// Bytes of changed rows that are held before they are written.
+  /// Bytes of changed rows that are collected before they are written.
   private static let heldBytes = 1 << 20
 
   init(_ conflict: ConflictRule, _ plan: ImportPlan, _ changes: OwnChanges, _ seen: SeenObjects?) {
@@ -46,23 +46,23 @@ final class KeyedAppender {
     ReplacementRule(editor.schema, plan, columnCount: rows.columnCount, conflict)
   }
 
-  /// What the parser has found, if it still holds.
+  /// The parser's results, if they still hold.
   private func scouted(_ rows: KeyedRows) -> ScoutedRows? {
     rows.scouted.flatMap { changes.hold(since: $0.version) ? $0 : nil }
   }
 
-  /// Whether any of the rows has a key that is there already, or that a row before it has.
+  /// Whether any of the rows has a key of an existing object or of a row before it.
   func hasConflicts(_ rows: KeyedRows, _ editor: TableEditor) throws -> Bool {
     if !rows.earlier.isEmpty { return true }
     return try find(0..<rows.rowCount, rows, editor).contains { $0 >= 0 }
   }
 
-  /// Adds rows to the table, or does with them what the policy says.
+  /// Adds rows to the table, or handles them as the policy says.
   ///
   /// - Parameters:
-  ///   - summarizes: whether to look at the columns of the rows that go into the table, when they are
-  ///     not all rows of the chunk.
-  ///   - isTentative: whether nothing is to be done when a row would have to be rejected.
+  ///   - summarizes: whether to summarize the columns of the rows that go into the table, when they are not
+  ///     all rows of the chunk.
+  ///   - isTentative: whether nothing is done when a row would have to be rejected.
   func append(
     _ rows: KeyedRows, _ range: Range<Int>, _ editor: TableEditor, summarizes: Bool,
     isTentative: Bool
@@ -92,7 +92,7 @@ final class KeyedAppender {
       outcome.skipped = known.count
       return outcome
     }
-    // Keys that have come in with a row before them.
+    // Keys that an earlier row has added.
     let repeated = known.filter { found[$0 - range.lowerBound] < 0 }
     for (row, object) in zip(repeated, try find(repeated, rows, nil, editor)) {
       found[row - range.lowerBound] = object
@@ -110,8 +110,8 @@ final class KeyedAppender {
 
   // MARK: Keys
 
-  /// The objects that have the keys of some rows, or -1. Those that the parser has not found are
-  /// looked up in what it has not looked through.
+  /// The objects that have the keys of some rows, or -1. Keys that the parser has not found are looked up in
+  /// the parts of the index that it has not searched.
   private func find(
     _ range: Range<Int>, _ rows: KeyedRows, _ editor: TableEditor
   ) throws -> [Int64] {
@@ -126,7 +126,7 @@ final class KeyedAppender {
     return found
   }
 
-  /// - Parameter scouted: what the parser has found, which is none of them; nil: nothing that holds.
+  /// - Parameter scouted: the parser's results, by which none of the keys was found; nil: they do not hold.
   private func find(
     _ wanted: [Int], _ rows: KeyedRows, _ scouted: ScoutedRows?, _ editor: TableEditor
   ) throws -> [Int64] {
@@ -146,12 +146,11 @@ final class KeyedAppender {
     return found
   }
 
-  /// Takes rows out that would change nothing of their objects, as far as the parser has found that
-  /// out and it still holds.
+  /// Removes rows that would change nothing of their objects, by the parser's comparison if that still holds.
   private func leaveOutSame(
     _ known: inout [(row: Int, object: Int64)], _ rows: KeyedRows, _ editor: TableEditor
   ) {
-    // Of several rows of one object each changes what the next one meets.
+    // With several rows of one object, each changes the object for the next one.
     guard let scouted = scouted(rows), !scouted.isSame.isEmpty, rows.earlier.isEmpty,
       scouted.rule == rule(rows, editor)
     else { return }
@@ -171,9 +170,9 @@ final class KeyedAppender {
       return nil
     }
     let isAll = fresh.count == rows.rowCount
-    var cluster: EncodedCluster?
-    if (summarizes && !isAll) || isLarge(fresh, rows) { cluster = try encode(fresh, rows) }
-    if let cluster, isLarge(fresh, rows) {
+    var columns: [SpellingFacts]?
+    if isLarge(fresh, rows), let cluster = try encode(fresh, rows) {
+      columns = cluster.columns.map(\.spellings)
       try append(cluster, fresh, rows, editor)
     } else {
       // Few rows fill up shared clusters.
@@ -193,26 +192,42 @@ final class KeyedAppender {
         }
       }
     }
-    return summarizes && !isAll ? cluster.map { rows.summaries(of: $0, rows: fresh, plan) } : nil
+    if !summarizes || isAll { return nil }
+    return try (columns ?? examine(fresh, rows)).map { rows.summaries(of: $0, rows: fresh, plan) }
   }
 
   private func isLarge(_ fresh: [Int], _ rows: KeyedRows) -> Bool {
-    rows.encoded != nil && fresh.count >= ImportOptions.smallBatch
+    rows.formsClusters && fresh.count >= ImportOptions.smallBatch
   }
 
   private func encode(_ fresh: [Int], _ rows: KeyedRows) throws -> EncodedCluster? {
+    try withSpans(of: fresh, rows) { memory, spans in
+      try builder.encode(
+        arena: memory, spans: spans, rowCount: fresh.count, columnCount: rows.columnCount,
+        columnIDs: (0..<rows.columnCount).map(plan.identifier))
+    }
+  }
+
+  private func examine(_ fresh: [Int], _ rows: KeyedRows) throws -> [SpellingFacts]? {
+    try withSpans(of: fresh, rows) { memory, spans in
+      try builder.examine(
+        arena: memory, spans: spans, rowCount: fresh.count, columnCount: rows.columnCount)
+    }
+  }
+
+  /// Calls `body` with the spans of some rows, and the memory that they are in.
+  private func withSpans<Result>(
+    of wanted: [Int], _ rows: KeyedRows,
+    _ body: (UnsafeRawBufferPointer, UnsafePointer<TextSpan>) throws -> Result
+  ) throws -> Result? {
     var spans: [TextSpan] = []
-    spans.reserveCapacity(fresh.count * rows.columnCount)
-    for row in fresh {
+    spans.reserveCapacity(wanted.count * rows.columnCount)
+    for row in wanted {
       spans += rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount]
     }
     return try rows.withBase { memory, _ in
       try spans.withUnsafeBufferPointer { spans in
-        try spans.baseAddress.map {
-          try builder.encode(
-            arena: memory, spans: $0, rowCount: fresh.count, columnCount: rows.columnCount,
-            columnIDs: (0..<rows.columnCount).map(plan.identifier))
-        }
+        try spans.baseAddress.map { try body(memory, $0) }
       }
     }
   }

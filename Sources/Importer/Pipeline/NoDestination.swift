@@ -1,4 +1,4 @@
-/// Where a dry run's batches go where there is neither a file nor a key: nowhere.
+/// The destination of a dry run with neither a file nor a key: drops all batches.
 final class NoDestination: Destination {
   let bytesWritten = 0
 

@@ -1,30 +1,30 @@
 import Engine
 
-/// What an import itself has done to objects since the versions that its parsers look at: as long
-/// as nobody else has written, their answers hold but for that.
+/// The import's own changes to objects since the versions that its parsers look in: as long as nobody else
+/// has written, the parsers' results hold except for these changes.
 ///
-/// An import never deletes an object and never changes its primary key, so a key that was found
-/// stays found. What it adds is in the index's newer runs; which objects it changes is noted here.
+/// An import never deletes an object and never changes its primary key, so a key that was found stays found.
+/// New keys are in the index's newer runs; changed objects are noted here.
 ///
 /// Thread rule: belongs to the writer's thread.
 final class OwnChanges {
-  /// Nobody else has written since this version; nil: no version tells what is in the table, until
-  /// the next commit.
+  /// Nobody else has written since this version; nil: no version has the table's content, until the next
+  /// commit.
   private var first: UInt64?
-  /// What was changed since this version is in `changed`; nil: not all of it, until the next commit.
+  /// `changed` has all objects changed since this version; nil: not all of them, until the next commit.
   private var noted: UInt64?
   private var changed: Set<Int64> = []
 
-  /// More are forgotten: then rows are compared by the writer for a while.
+  /// With more, all are dropped: the writer then compares rows itself for a while.
   private static let mostChanged = 1 << 16
 
-  /// The table is as a version has it, but for what comes now.
+  /// From now on the table differs from this version only by noted changes.
   func begin(at version: UInt64) {
     (first, noted) = (version, version)
     changed.removeAll()
   }
 
-  /// No version has what is in the table now.
+  /// No version has the table's present content.
   func end() {
     (first, noted) = (nil, nil)
     changed.removeAll()
@@ -44,8 +44,8 @@ final class OwnChanges {
     }
   }
 
-  /// Whether keys that were found in a version still lead to the same objects, and other ones are
-  /// in the table only if the import has added them since.
+  /// Whether keys that were found in a version still lead to the same objects, and all other keys in the
+  /// table were added by the import since.
   func hold(since version: UInt64) -> Bool { first.map { $0 <= version } ?? false }
 
   /// Whether an object is as it was in a version since which `hold` says true.

@@ -1,13 +1,13 @@
 import Engine
 
-/// Reader thread → parser threads → bounded queue → the calling thread, the import's only writer,
-/// for one input. With many parsers, threads that read ahead stand before the reader (`ReadAhead`).
+/// Reader thread → parser threads → bounded queue → the calling thread, the import's only writer, for one
+/// input. With many parsers, additional threads read ahead of the reader (`ReadAhead`).
 ///
 /// Thread rule: `run` is called on the writer's thread; it returns when the other threads are done with the
-/// input. One thread writes all inputs, so that a transaction may go on from one to the next.
+/// input. One thread writes all inputs, so that a transaction may continue from one to the next.
 enum Pipeline {
-  /// Input between the reader and the writer at most. Chunks of short records never reach it; of long
-  /// ones, twelve took 30 MB more memory and no less time with one or two parsers.
+  /// The most bytes of input between the reader and the writer. Chunks of short records never reach it; of
+  /// long ones, twelve took 30 MB more memory and no less time with one or two parsers.
   static func bytesInFlight(parsers: Int) -> Int { max(4 << 20, parsers * (3 << 19)) }
 
   /// Threads that read ahead and scan. One thread that does it all keeps up with about five
@@ -16,16 +16,17 @@ enum Pipeline {
   static func readers(parsers: Int) -> Int { parsers < 6 ? 0 : max(2, parsers / 4) }
 
   /// - Parameters:
-  ///   - keys: where parsers find the version of the table to look their rows up in; nil: they do not.
+  ///   - keys: the version of the table in which parsers look up their rows; nil: they do not.
   ///   - isSmall: whether the input is a chunk or two: one thread cuts and parses it.
-  ///   - times: told what reading and writing took, but for a small input, where asking would.
-  /// - Throws: what the reader, a parser or the writer failed with; what was committed before stays.
+  ///   - times: gets the times of reading and writing, except for a small input, where measuring would take
+  ///     longer.
+  /// - Throws: the error of the reader, a parser or the writer; earlier batches stay committed.
   static func run(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions,
     keys: SharedKeyView?, isSmall: Bool, writer: BatchWriter, threads: PipelineThreads,
     times: SerialTimes
   ) throws {
-    // What is held only for the parsers keeps pages of the file from being used again.
+    // A version that is held only for the parsers keeps pages of the file from reuse.
     defer { keys?.view = nil }
     let work = Work(splitter, plan, options, isSmall: isSmall, threads, times)
     try run(work) { [conflict = options.conflictRule] in
@@ -36,7 +37,7 @@ enum Pipeline {
     }
   }
 
-  /// An input, and who works on it.
+  /// An input, and the threads that work on it.
   struct Work {
     let splitter: RecordSplitter
     let plan: ImportPlan
@@ -58,11 +59,11 @@ enum Pipeline {
     }
   }
 
-  /// The same, whatever is made of the chunks.
+  /// Does the same with any kind of result for the chunks.
   ///
   /// - Parameters:
-  ///   - parser: called once on each parser's thread: makes what that thread builds results with.
-  ///   - writing: called on the calling thread, with what has the results.
+  ///   - parser: called once on each parser's thread: returns the function that builds results there.
+  ///   - writing: called on the calling thread, with the queue of results.
   static func run<Output: Sendable>(
     _ work: Work, parser: @escaping @Sendable () -> (Chunk) throws -> Output,
     writing: (OrderedQueue<Chunk, Output>) throws -> Void
@@ -71,7 +72,7 @@ enum Pipeline {
     let (isSmall, times) = (work.isSmall, work.times)
     let queue = OrderedQueue<Chunk, Output>(
       window: options.parsers + options.queue, byteLimit: bytesInFlight(parsers: options.parsers))
-    // A pipe that gives no more must not keep an import from ending that has failed.
+    // A pipe without further bytes must not prevent a failed import from ending.
     splitter.stopsWaiting { queue.hasStopped }
     let parsers = isSmall ? 0 : max(1, options.parsers)
     let ahead = try splitter.readAhead(
@@ -88,7 +89,7 @@ enum Pipeline {
         splitter.stopReadingAhead()
       }
     } meanwhile: {
-      // Of no use to threads that have come to the end; those of an import that stops before wait for it.
+      // Threads that have finished do not need it; those of an import that ends early wait for it.
       defer { queue.stop() }
       let stretch = isSmall ? nil : SerialTimes.Stretch()
       defer { if let stretch { times.addWriter(stretch) } }
@@ -98,7 +99,7 @@ enum Pipeline {
 
   /// The reader thread: cuts chunks so that every batch ends with one, and parses when it is ahead.
   ///
-  /// - Parameter parses: whether there is nobody else to do it.
+  /// - Parameter parses: whether there are no parser threads.
   private static func read<Output: Sendable>(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions,
     _ build: @escaping (Chunk) throws -> Output, into queue: OrderedQueue<Chunk, Output>,
@@ -126,7 +127,7 @@ enum Pipeline {
     }
   }
 
-  /// The next chunk; nil at the end, or when as many records or bytes as asked for were read.
+  /// The next chunk; nil at the end, or when the wanted number of records or bytes has been read.
   private static func chunk(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions, most: Int
   ) throws -> Chunk? {
@@ -140,17 +141,17 @@ enum Pipeline {
     return try splitter.next(recordLimit: wanted)
   }
 
-  /// Records of a chunk at most.
+  /// The most records of a chunk.
   private static func mostRecords(_ plan: ImportPlan) -> Int {
     min(
       ImportOptions.clusterRecords,
       RecordSplitter.maximumRecords(columnCount: plan.columns.count))
   }
 
-  /// Records of the next chunk, so that chunks are even and the batch ends with one.
+  /// The records of the next chunk, so that chunks are even and the batch ends with one.
   private static func chunkRecords(_ done: Int, _ plan: ImportPlan, most: Int) -> Int {
     guard let size = plan.batchRecords else { return most }
-    // Small batches share a chunk, which the writer takes apart again.
+    // Small batches share a chunk, which the writer divides again.
     guard plan.encodes else { return max(1, most / size * size) }
     let left = size - done % size
     // Rounded up without adding first: a batch size may be the largest number there is.
@@ -158,7 +159,7 @@ enum Pipeline {
     return (left - 1) / pieces + 1
   }
 
-  /// A parser thread.
+  /// The loop of a parser thread.
   private static func parse<Output: Sendable>(
     _ queue: OrderedQueue<Chunk, Output>, _ build: (Chunk) throws -> Output
   ) {

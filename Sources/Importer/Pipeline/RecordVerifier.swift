@@ -1,10 +1,10 @@
 import Base
 import Engine
 
-/// Looks the records of inputs up in a table, to the letter.
+/// Looks up the exact records of inputs in a table.
 ///
-/// With a primary key each record is compared with its object. Without one the objects are a heap, of which
-/// each record takes one with the same values: their hashes, of 128 bits, are counted.
+/// With a primary key each record is compared with its object. Without a key, each record uses up one object
+/// with the same values; their hashes, of 128 bits, are counted.
 ///
 /// Memory: with a key, that of the records which are not found; without, 50 bytes for each record.
 ///
@@ -15,15 +15,15 @@ final class RecordVerifier: @unchecked Sendable {
   private(set) var report = VerifyReport()
   private let rejects: RejectedRecords
   private let isCancelled: @Sendable () -> Bool
-  /// The objects that a record was found in.
+  /// The objects in which a record was found.
   private let matched = SeenObjects()
   /// Records whose object has other values.
   private var differing: [(place: Place, object: Int64, key: String)] = []
-  /// Without a key: of each kind of record how many there are, and the first.
+  /// Without a key: for each kind of record their number, and the first.
   private var kinds: [RowHash: (count: Int, first: Place)] = [:]
   private var bytes: [UInt8] = []
 
-  /// Where a record is.
+  /// The place of a record.
   private struct Place {
     let input: Int
     let record: Int
@@ -47,7 +47,7 @@ final class RecordVerifier: @unchecked Sendable {
     report.objects = table.count
   }
 
-  /// The records that come now are of this input.
+  /// Begins an input: all following records are from it.
   ///
   /// - Throws: `ImportError.unlikeTable` when it has columns that the table does not have.
   func begin(_ path: String, _ plan: ImportPlan) throws(ImportError) {
@@ -82,7 +82,7 @@ final class RecordVerifier: @unchecked Sendable {
           byteOffset: place.byteOffset), record: place.record, key: key, reason: reason))
   }
 
-  /// A record that an import would reject.
+  /// Counts a record that an import would reject.
   func refuse(_ reject: Reject) {
     count { $0.read += 1 }
     if rejects.take(reject.original) { return count { $0.rejected += 1 } }
@@ -138,7 +138,7 @@ final class RecordVerifier: @unchecked Sendable {
     }
   }
 
-  /// Whether a row has a value that no column of the table is for.
+  /// Whether a row has a value for which the table has no column.
   private func hasUnknown(_ fields: ArraySlice<TextSpan>, _ plan: ImportPlan) -> Bool {
     fields.enumerated().contains { index, span in
       index >= plan.columns.count && !span.isNull
@@ -165,7 +165,7 @@ final class RecordVerifier: @unchecked Sendable {
 
   private func differ(_ row: Int, _ object: Int64, _ rows: KeyedRows, _ plan: ImportPlan) {
     if isRejected(row, rows, plan) { return count { $0.rejected += 1 } }
-    // Another record with its key may come.
+    // Another record with its key may follow.
     differing.append((place(row, rows), object, rows.describedKey(row)))
   }
 
@@ -246,12 +246,12 @@ final class RecordVerifier: @unchecked Sendable {
     try take()
   }
 
-  /// Without a key: records that were found, by the inputs of the first ones like them.
+  /// Without a key: the numbers of records found, by the input of the first of each kind.
   private var found: [Int: Int] = [:]
 
   // MARK: The end
 
-  /// What is known when all inputs have been read.
+  /// Computes the results after all inputs have been read.
   func finish() throws {
     for (place, object, key) in differing {
       if matched.contains(object) {
@@ -279,7 +279,7 @@ final class RecordVerifier: @unchecked Sendable {
   }
 }
 
-/// Where the records go that are only looked up.
+/// The destination of records that are only looked up.
 final class VerifyDestination: Destination {
   let bytesWritten = 0
   private let verifier: RecordVerifier

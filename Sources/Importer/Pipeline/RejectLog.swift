@@ -1,11 +1,11 @@
 import Base
 import Engine
 
-/// Where rejected records go: the original bytes to one file, the reasons, a JSON object a line, to
-/// another beside it. Both are created with the first reject.
+/// The files of rejected records: the original bytes in one, the reasons, a JSON object a line, in another
+/// beside it. Both are created with the first reject.
 ///
-/// The bytes reach the files before the batch they belong to is committed, and the checkpoint says
-/// which files they are and how long: an import that goes on cuts them back to what was committed.
+/// The bytes reach the files before the batch they belong to is committed, and the checkpoint has the files'
+/// names and lengths: an import that resumes cuts them back to the committed rejects.
 ///
 /// Thread rule: used by the writer's thread only.
 final class RejectLog {
@@ -13,11 +13,11 @@ final class RejectLog {
   private(set) var place = RejectPlace()
   var path: String { name.path(place.number) }
   var reasonsPath: String { RejectName.reasonsPath(path) }
-  /// True when this run or the one it goes on from has rejected something.
+  /// True when this run, or the one that it continues, has rejected a record.
   var isUsed: Bool { place.records > 0 }
 
   private var files: (records: Int32, reasons: Int32)?
-  /// Whether the files of `place` are there, as this run left them.
+  /// Whether the files of `place` exist, as this run left them.
   private var isBegun = false
   private var folderIsFlushed = false
   private var sums = (records: RunningChecksum(), reasons: RunningChecksum())
@@ -25,19 +25,19 @@ final class RejectLog {
   private let encoding: TextEncoding
   /// The input's own record of column names, so that the rejected records can be imported by themselves.
   private let header: [UInt8]?
-  /// Whoever may read and write this may do so with the rejects.
+  /// The rejects get the permissions of this file.
   private let database: String
   private let isTaken: (Int) -> Bool
 
-  /// How every line of reasons begins.
+  /// The beginning of every line of reasons.
   static let mark: [UInt8] = Array("{\"file\":".utf8)
   private static let lockByte = 1 << 60
 
   /// - Parameters:
-  ///   - header: what to begin a new file with, as it stands in the input.
-  ///   - encoding: of the input. Its records are written as they are, so that a file of rejects in
-  ///     UTF-16 is one, with a byte-order mark.
-  ///   - database: whose owner and permissions a new file gets; empty: it is for its owner alone.
+  ///   - header: the beginning of a new file, in the input's own bytes.
+  ///   - encoding: of the input. Its records are written unchanged, so that a file of rejects in UTF-16 is
+  ///     one, with a byte-order mark.
+  ///   - database: the file whose owner and permissions a new file gets; empty: it is for its owner alone.
   ///   - isTaken: numbers of the name that it must not use.
   init(
     name: RejectName, header: [UInt8]? = nil, encoding: TextEncoding = .utf8, database: String,
@@ -63,7 +63,7 @@ final class RejectLog {
 
   // MARK: Which files
 
-  /// Chooses files that are not there yet.
+  /// Chooses files that do not exist yet.
   ///
   /// - Throws: `SystemError`, `ImportError.cannotCreate`.
   func beginAnew() throws { try beginAnew(from: 1) }
@@ -77,14 +77,14 @@ final class RejectLog {
     place.checksum = checksum
   }
 
-  /// Goes on behind `place`, and cuts off what an interrupted run had written beyond its last committed
-  /// batch.
+  /// Continues behind `place`, and cuts off the rejects that an interrupted run had written beyond its last
+  /// committed batch.
   ///
   /// - Parameters:
-  ///   - input: how the reasons name the input.
+  ///   - input: its name in the reasons.
   ///   - record: the last record of it that was committed.
-  /// - Returns: false when the files are not as they were left, or somebody else's rejects follow.
-  ///   They are not touched then.
+  /// - Returns: false when the files have changed, or somebody else's rejects follow. They are not touched
+  ///   then.
   /// - Throws: `SystemError`.
   func goOn(at place: RejectPlace, input: String, after record: Int) throws -> Bool {
     let (path, reasonsPath) = (
@@ -108,7 +108,7 @@ final class RejectLog {
     return true
   }
 
-  /// Opens files that are there; nil when they are none, or not this user's to write.
+  /// Opens existing files; nil when there are none, or this user may not write them.
   private func reopen(_ path: String) throws -> (records: Int32, reasons: Int32)? {
     let reasonsPath = RejectName.reasonsPath(path)
     do {
@@ -142,11 +142,11 @@ final class RejectLog {
       try System.read(files.reasons, at: place.reasons, into: $0, path: reasonsPath)
     }
     if count > 0 { return isOwnReason(next[..<count], input, after: record) }
-    // Reasons are written first: records without them are somebody's own.
+    // Reasons are written first: records without reasons are somebody else's.
     return try System.status(files.records, path: path).size == place.records
   }
 
-  /// Whether a line of reasons is about a record of this input that is still to come.
+  /// Whether a line of reasons is about a later record of this input.
   private func isOwnReason(_ line: ArraySlice<UInt8>, _ input: String, after record: Int) -> Bool {
     var own = JSONWriter()
     own.beginObject()
@@ -184,7 +184,7 @@ final class RejectLog {
     return Checksum.of(writer.bytes)
   }
 
-  /// Nobody else writes to the file, nor does for as long as it is open here.
+  /// Makes sure that no other process writes to the file while it is open here.
   private func isMine(_ descriptor: Int32) throws -> Bool {
     try System.lock(
       descriptor, .exclusive, at: Self.lockByte, length: 1, wait: false, path: path)
@@ -210,7 +210,7 @@ final class RejectLog {
     }
   }
 
-  /// Creates both files, the reasons first: they are what tells that both are ours. Nil: somebody else was
+  /// Creates both files, the reasons first: by them both are recognized as ours. Nil: another process was
   /// faster.
   private func create() throws -> (records: Int32, reasons: Int32)? {
     let reasons: Int32
@@ -246,7 +246,7 @@ final class RejectLog {
 
   private func create(_ path: String) throws -> Int32 {
     let descriptor = try System.open(path, .createNew, permissions: 0o600)
-    // A server has no file whose permissions could be those of the rejects.
+    // For a server there is no file whose permissions the rejects could have.
     if database.isEmpty { return descriptor }
     do {
       let source = try System.open(database, .readOnly)
@@ -325,7 +325,8 @@ final class RejectLog {
     guard let files else { return }
     try System.flush(files.records, path: path)
     try System.flush(files.reasons, path: reasonsPath)
-    // Who made the files may have been killed before this: nobody knows, so each run does it once.
+    // The process that created the files may have been killed before it flushed the folder: each run does it
+    // once.
     if !folderIsFlushed { try System.flushDirectory(of: path) }
     folderIsFlushed = true
   }

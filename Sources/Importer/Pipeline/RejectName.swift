@@ -1,15 +1,15 @@
 import Base
 import Engine
 
-/// The names that an import's rejects may go to: `x.rejects.csv`, `x.rejects.2.csv`, and so on, each with its
-/// reasons beside it.
+/// The names for an import's rejects: `x.rejects.csv`, `x.rejects.2.csv`, and so on, each with its reasons
+/// beside it.
 ///
-/// What has such a name already is another import's, or not ours at all: a new file takes the first
-/// number that is free.
+/// An existing file with such a name is another import's, or not a rejects file: a new file takes the first
+/// free number.
 struct RejectName: Hashable, Sendable {
   /// The first of the names.
   let base: String
-  /// Whether a person chose it.
+  /// Whether the user chose it.
   let isGiven: Bool
 
   private static let most = 100_000
@@ -38,13 +38,13 @@ struct RejectName: Hashable, Sendable {
 
   private func isFree(_ path: String) throws -> Bool { try System.linkStatus(path: path) == nil }
 
-  /// A file that a person made for the rejects, as `mktemp` does, holds nothing to lose.
+  /// An empty file that the user has made for the rejects, as `mktemp` does, may be overwritten.
   private func isEmptyFile(_ path: String) throws -> Bool {
     guard let status = try System.linkStatus(path: path) else { return false }
     return try status.isRegular && status.size == 0 && isFree(Self.reasonsPath(path))
   }
 
-  /// Refuses a name that a person chose when what has it is no rejects file of an import.
+  /// Refuses a name that the user chose when a file has it that is not a rejects file.
   ///
   /// - Throws: `ImportError.cannotCreate`, `SystemError`.
   func refuseForeign() throws {
@@ -58,7 +58,7 @@ struct RejectName: Hashable, Sendable {
       path: base, reason: "it is there already, and holds no rejected records")
   }
 
-  /// What tells a rejects file: the reasons beside it.
+  /// A rejects file is recognized by the reasons beside it.
   private func hasReasons() throws(SystemError) -> Bool {
     let path = Self.reasonsPath(base)
     guard let status = try System.linkStatus(path: path), status.isRegular else { return false }
@@ -67,14 +67,14 @@ struct RejectName: Hashable, Sendable {
   }
 }
 
-/// How far an import's rejects reach, in which of its files.
+/// The file with an import's rejects, and how far they reach in it.
 struct RejectPlace: Sendable, Equatable {
-  /// Of the name; 0: none is chosen.
+  /// The number in the name; 0: none is chosen.
   var number = 0
   /// Length of the records' file.
   var records = 0
   /// Length of the reasons' file.
   var reasons = 0
-  /// Of both files up to there.
+  /// The checksum of both files up to there.
   var checksum: UInt64 = 0
 }

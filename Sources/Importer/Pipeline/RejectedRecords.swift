@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// The records of rejects files, to be found by their bytes, each once.
+/// The records of rejects files, found by their bytes; each is found once.
 ///
 /// Memory: that of the files.
 ///
@@ -13,7 +13,7 @@ final class RejectedRecords {
   }
 
   private var files: [[UInt8]] = []
-  /// Where lines begin, by their contents.
+  /// The beginnings of lines, by their contents.
   private var lines: [UInt64: [Place]] = [:]
   private var taken: Set<Place> = []
 
@@ -41,16 +41,16 @@ final class RejectedRecords {
     lines[Self.code(line), default: []].append(place)
   }
 
-  /// Of a line without what may stand at its end.
+  /// The hash of a line without its line end.
   private static func code(_ line: ArraySlice<UInt8>) -> UInt64 {
     var line = line
     while let last = line.last, last == 0x0D || last == 0 { line.removeLast() }
     return line.withUnsafeBytes { Checksum.of($0) }
   }
 
-  /// Whether the files have a record that was not asked for yet; it counts as asked for then.
+  /// Whether the files have such a record that was not taken yet; takes it.
   ///
-  /// - Parameter record: as it stands in the input, without its end.
+  /// - Parameter record: its bytes in the input, without its end.
   func take(_ record: [UInt8]) -> Bool {
     if record.isEmpty { return false }
     let end = record.firstIndex(of: 0x0A) ?? record.count
@@ -65,7 +65,7 @@ final class RejectedRecords {
   private func has(_ record: [UInt8], at place: Place) -> Bool {
     let rest = files[place.file][place.offset...]
     guard rest.starts(with: record) else { return false }
-    // Nothing but the end of the record may follow.
+    // Only the record end may follow.
     let next = rest.dropFirst(record.count).prefix(2)
     return next.isEmpty || next.first == 0x0A || next.first == 0x0D
       || next.elementsEqual([0, 0x0A])

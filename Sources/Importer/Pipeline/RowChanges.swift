@@ -1,6 +1,6 @@
 import Engine
 
-/// Objects' new values, gathered while the present ones are read, then written together.
+/// Objects' new values, collected while the present ones are read, then written together.
 struct RowChanges {
   private var objects: [Int64] = []
   private var arena: [UInt8] = []
@@ -9,18 +9,18 @@ struct RowChanges {
 
   var byteCount: Int { arena.count }
 
-  /// What a row is to the object that has its key.
+  /// The relation of a row to the object that has its key.
   enum Meeting {
     case changes
     case isSame
-    /// It would change it, and is not new enough to.
+    /// It would change the object, but is not newer.
     case isOlder
   }
 
   /// Compares a row with an object, and takes its values if they differ.
   ///
   /// - Parameters:
-  ///   - fields: the row, whose offsets count from the start of `memory`.
+  ///   - fields: the row, whose offsets are relative to the start of `memory`.
   ///   - present: the object, with all columns of the table.
   mutating func add(
     _ fields: ArraySlice<TextSpan>, _ memory: UnsafeRawBufferPointer, _ rule: ReplacementRule,
@@ -52,7 +52,7 @@ struct RowChanges {
     arena.append(contentsOf: bytes)
   }
 
-  /// Writes the gathered values, and forgets them.
+  /// Writes the collected values, and drops them.
   mutating func write(_ editor: TableEditor) throws {
     guard !objects.isEmpty else { return }
     let width = spans.count / objects.count
@@ -60,7 +60,7 @@ struct RowChanges {
       try spans.withUnsafeBufferPointer { spans in
         guard let first = spans.baseAddress else { return }
         for (index, object) in objects.enumerated() {
-          // Without a byte nothing is read: any address does.
+          // Without bytes nothing is read: any address will do.
           try editor.replace(
             object, base: arena.baseAddress ?? UnsafeRawPointer(first),
             row: first + index * width, keepsPrimaryKey: true)

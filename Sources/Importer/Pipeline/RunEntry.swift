@@ -1,21 +1,20 @@
 import Base
 import Engine
 
-/// What a database keeps of an import, in a table that is the file's own and that no version which becomes
-/// the newest again takes back.
+/// A database's record of an import, in a table of the file that no restoration takes back.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct RunEntry: Sendable, Equatable {
   package enum Status: String, Sendable {
-    /// It is under way, or was killed, or ended with an error after its first batches.
+    /// The import is running, or was killed, or ended with an error after its first batches.
     case unfinished
-    /// It was told to stop: what it had committed is there.
+    /// The import was told to stop: its batches until then are committed.
     case interrupted
     /// All inputs were read to their end.
     case complete
   }
 
-  /// What became of records.
+  /// The numbers of records by their result.
   package struct Counts: Sendable, Equatable {
     package var read = 0
     package var imported = 0
@@ -43,18 +42,18 @@ package struct RunEntry: Sendable, Equatable {
       }
     }
 
-    /// No count becomes more than a number has room for.
+    /// Sums are limited to the largest number.
     mutating func add(_ other: Counts) {
       change(other) { $0 = $0.addingReportingOverflow($1).overflow ? .max : $0 + $1 }
     }
 
-    /// No count becomes less than 0.
+    /// Differences are limited to 0.
     mutating func subtract(_ other: Counts) { change(other) { $0 = max(0, $0 - max(0, $1)) } }
   }
 
   package struct Input: Sendable, Equatable {
     package var path: String
-    /// Of the file as it lies on the disk; nil for a pipe.
+    /// The size of the file on the disk; nil for a pipe.
     package var size: Int?
     /// Bytes that were read, decompressed, and a checksum of them.
     package var bytes: Int
@@ -66,23 +65,23 @@ package struct RunEntry: Sendable, Equatable {
   /// Ascending, the first is 1.
   package var number: Int64 = 0
   package var begun: DateTime
-  /// When what is said here was committed.
+  /// When this record was committed.
   package var noted: DateTime
   package var table: String
   package var status = Status.unfinished
-  /// The newest version when it began.
+  /// The newest version when the import began.
   package var base: UInt64
-  /// The version with which this was committed.
+  /// The version with which this record was committed.
   package var version: UInt64 = 0
   package var batches = 0
   package var counts = Counts()
   /// Objects that were deleted, since no input had their keys.
   package var deleted = 0
-  /// The first of them.
+  /// The first of its inputs.
   package var inputs: [Input] = []
   package var inputCount = 0
 
-  /// More are not listed.
+  /// The most inputs that are listed.
   static let mostInputs = 100
 }
 
@@ -112,7 +111,7 @@ extension RunEntry {
       + numbers.map { .int(Int64($0)) } + [.data(Self.encode(inputs))]
   }
 
-  /// Nil for what another version of Sheaf wrote, or is damaged.
+  /// Nil for a record of another version of Sheaf, or a damaged one.
   init?(_ row: Row) {
     guard case .dateTime(let begun) = row["begun"], case .dateTime(let noted) = row["noted"],
       case .text(let table) = row["table"], case .text(let status) = row["status"],
@@ -157,7 +156,7 @@ extension RunEntry {
       do {
         var reader = ByteReader(buffer)
         guard try reader.read(UInt8.self, "version") == 1 else { return nil }
-        // No room is made for what a number says: each one has to be there.
+        // No memory is reserved by a stored number: each input must actually be there.
         var inputs: [Input] = []
         for _ in 0..<(try reader.read(UInt32.self, "number")) { inputs.append(try Input(&reader)) }
         return reader.remaining == 0 ? inputs : nil

@@ -1,10 +1,10 @@
 import Base
 import Engine
 
-/// Notes in the database that an import is under way, and in its last transaction what became of it.
+/// Notes in the database that an import is running, and in its last transaction how it ended.
 ///
-/// The note is written with the first batch and with the last, and between them as time goes by: what it
-/// says of an import that was killed may be some batches old.
+/// The note is written with the first batch and with the last, and in between from time to time: for a killed
+/// import it may be some batches old.
 ///
 /// Thread rule: belongs to the writer's thread.
 final class RunJournal {
@@ -14,21 +14,21 @@ final class RunJournal {
   private let begun = RunJournal.now
   /// Nil until the import commits something.
   private var entry: RunEntry?
-  /// Of every input, by its place among those that were come to.
+  /// The inputs that were reached, in their order.
   private var inputs: [RunEntry.Input] = []
-  /// Whether the next commit has to say how things stand.
+  /// Whether the next commit must write the note.
   private var isDue = true
   private var passedOver: [String: RunEntry.Input] = [:]
   private var batches = 0
   /// Objects that the import has deleted.
   var deleted = 0
-  /// What an interrupted import had noted that this one goes on from.
+  /// The note of the interrupted import that this one continues.
   private var earlier: RunEntry?
   /// The newest version when the import began to write.
   private var base: UInt64?
   private var lastWritten: UInt64 = 0
 
-  /// More are not kept.
+  /// The most notes that are kept.
   private static let mostRuns = 1000
   private static let pauseNanoseconds: UInt64 = 1_000_000_000
 
@@ -43,19 +43,19 @@ final class RunJournal {
     DateTime(clamping: Int64(System.secondsSince1970) * 1_000_000)
   }
 
-  // MARK: What has become of the inputs
+  // MARK: State of the inputs
 
-  /// How far an input has come.
+  /// Notes how far an input has come.
   ///
-  /// - Parameter isFirst: the first time that the input is told of.
+  /// - Parameter isFirst: whether it is the first note about the input.
   func note(_ checkpoint: Checkpoint, of path: String, isFirst: Bool) {
     let input = Self.input(checkpoint, path)
     if isFirst || inputs.isEmpty { inputs.append(input) } else { inputs[inputs.count - 1] = input }
-    // Who goes on later has to know which inputs were this import's.
+    // A later import that resumes has to know which inputs were this import's.
     if isFirst, inputs.count <= RunEntry.mostInputs { isDue = true }
   }
 
-  /// An input that had come to its end before.
+  /// Notes an input that was complete before.
   func passOver(_ checkpoint: Checkpoint, of path: String) {
     passedOver[PathText.shown(path)] = Self.input(checkpoint, path)
   }
@@ -76,10 +76,10 @@ final class RunJournal {
 
   // MARK: Writing
 
-  /// The import's first transaction begins.
+  /// Begins with the import's first transaction.
   func begin(from version: UInt64) { base = base ?? version }
 
-  /// All that the import changes becomes visible in a transaction that begins from this version.
+  /// Notes that the import's changes become visible in a transaction that begins from this version.
   func rebase(on version: UInt64) {
     base = version
     entry?.base = version
@@ -99,7 +99,7 @@ final class RunJournal {
     try put(.complete, transaction)
   }
 
-  /// Whether the import goes on where one was interrupted that this database knows of.
+  /// Whether the import continues an interrupted one in this database's list.
   func goesOn(_ transaction: borrowing WriteTransaction) throws -> Bool {
     if entry != nil || earlier != nil { return true }
     guard resumes, let table = try transaction.ownTable(RunEntry.purpose, columns: nil) else {
@@ -113,12 +113,12 @@ final class RunJournal {
     return true
   }
 
-  /// A batch has ended, which is committed next or with the one after it.
+  /// Counts a batch that is committed next or with the one after it.
   func endBatch() { batches += 1 }
 
-  /// Notes what is going to be committed, if it is time to.
+  /// Writes the note into a transaction, if it is time to.
   ///
-  /// - Parameter status: how things stand with that.
+  /// - Parameter status: the import's state after this transaction.
   func write(_ status: RunEntry.Status, _ transaction: borrowing WriteTransaction) throws {
     if status == .unfinished, !isDue,
       System.monotonicNanoseconds &- lastWritten < Self.pauseNanoseconds
@@ -128,7 +128,7 @@ final class RunJournal {
     try put(status, transaction)
   }
 
-  /// Whether the database says that the import is under way, which it is not any more.
+  /// Whether the database says that the import is running although it has ended.
   var isLeftOpen: Bool { entry.map { $0.status == .unfinished } ?? false }
 
   /// Notes the end of an import whose last transaction did not say so.
@@ -137,7 +137,7 @@ final class RunJournal {
     try database.write(durability: durability) { try put(status, $0) }
   }
 
-  /// What is known of the import, when it is over; of one that had been over before, if nothing has been
+  /// The note of the import when it is over; for one without new records the last note, if nothing has been
   /// imported into the table since.
   func finished(_ newest: Snapshot, isNothingToDo: Bool) throws -> RunEntry? {
     if let entry { return entry }
@@ -147,7 +147,7 @@ final class RunJournal {
     return last
   }
 
-  /// Whether a run was one of these inputs: of those that it has come to; the others it would have come to.
+  /// Whether a run had the same inputs: those that it has reached; it would have reached the others.
   private func isSame(_ run: RunEntry) -> Bool {
     run.table == table && run.inputCount == paths.count
       && Set(run.inputs.map(\.path)).isSubset(of: paths)
@@ -166,7 +166,7 @@ final class RunJournal {
         begun: begun, noted: begun, table: self.table, base: base ?? transaction.baseVersion)
     own.status = status
     (own.noted, own.version) = (Self.now, transaction.baseVersion + 1)
-    // What a file says may be anything.
+    // A number from the file may be anything.
     own.batches = batches + min(earlier?.batches ?? 0, .max / 2)
     fill(&own)
     if own.number == 0 {
@@ -180,13 +180,13 @@ final class RunJournal {
     lastWritten = System.monotonicNanoseconds
   }
 
-  /// What an interrupted import had read to its end is not read again: what became of it is known, but for
-  /// inputs that were not listed, of which the count may be some batches old.
+  /// Adds the counts of inputs that an interrupted import had read completely and this one has not. Of inputs
+  /// that were not listed the count may be some batches old.
   private func fill(_ own: inout RunEntry) {
     let known = Set(inputs.map(\.path))
     let listed = earlier?.inputs ?? []
     let before = listed.filter { !known.contains($0.path) }.map { passedOver[$0.path] ?? $0 }
-    // What a file says may be anything.
+    // A number from the file may be anything.
     own.deleted = deleted + min(earlier?.deleted ?? 0, .max / 2)
     own.inputCount = paths.count
     own.inputs = Array((before + inputs).prefix(RunEntry.mostInputs))
@@ -195,7 +195,7 @@ final class RunJournal {
     for input in before + inputs { own.counts.add(input.counts) }
   }
 
-  /// Forgets the oldest, until there are so many.
+  /// Drops the oldest notes, down to `most`.
   static func letGo(beyond most: Int, _ table: WritableTable) throws {
     while try table.count > most, let oldest = try table.row(at: 0) {
       guard try table.delete(oldest.key) else { return }
@@ -203,9 +203,9 @@ final class RunJournal {
   }
 }
 
-/// The imports that a database knows of.
+/// The imports in a database's list.
 package enum ImportRuns {
-  /// Oldest first.
+  /// The imports, oldest first.
   ///
   /// - Parameter table: of this table alone; nil: of all.
   /// - Complexity: O(runs).

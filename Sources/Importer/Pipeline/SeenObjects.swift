@@ -1,5 +1,5 @@
-/// The objects whose keys an import has met: a bit for each, in pages, so that a table of any size and age
-/// takes little memory.
+/// The objects that have the keys of an import's records: a bit for each, in pages, so that a table of any
+/// size and age takes little memory.
 ///
 /// Thread rule: belongs to the writer's thread.
 final class SeenObjects {

@@ -1,7 +1,6 @@
 import Engine
 
-/// Which of the imports that a database knows of do not count any more, since their table went back to a
-/// version from before them.
+/// Which imports in a database's list no longer count, because their table went back to an earlier version.
 package enum UndoneRuns {
   /// A state of a table that an import or a restore has made.
   private struct State {
@@ -12,9 +11,9 @@ package enum UndoneRuns {
     let earlier: Int?
   }
 
-  /// The numbers of the undone ones. What was undone, and whose undoing was undone, counts again.
+  /// The numbers of the undone imports. An import counts again when its undoing was undone.
   ///
-  /// - Parameter runs: all that are known, oldest first.
+  /// - Parameter runs: all imports in the list, oldest first.
   /// - Complexity: O(runs + restores), O(log n) for each restore.
   /// - Throws: `EngineError.damaged`.
   package static func find(_ runs: [RunEntry], in snapshot: Snapshot) throws -> Set<Int64> {
@@ -31,14 +30,14 @@ package enum UndoneRuns {
     return undone
   }
 
-  /// The same of one table.
+  /// The same for one table.
   private static func find(_ runs: [RunEntry], of restores: [RestoreNote]) -> Set<Int64> {
     var states: [State] = []
     var left = restores.sorted { $0.version < $1.version }[...]
     func restore(before version: UInt64) {
       while let next = left.first, next.version < version {
         left.removeFirst()
-        // States are made one after the other: the last one up to a version is what it has.
+        // States are in the order in which they were made: the last one up to a version is the version's.
         let place = states.lastIndex { $0.version <= next.restored }
         states.append(State(version: next.version, run: nil, earlier: place))
       }

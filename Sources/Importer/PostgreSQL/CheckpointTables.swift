@@ -1,12 +1,12 @@
-/// The tables in which a server keeps how far imports have come, in the schema of the table that is loaded:
-/// their statements as text.
+/// The tables in which a server keeps the checkpoints of imports, in the schema of the loaded table: their
+/// statements as text.
 ///
-/// - `sheaf_input`: each input, who works on it in which epoch, and what it came to.
-/// - `sheaf_lease`: for how long nobody else may take it. A row of its own, so that signs of life do not wait
-///   for batches.
-/// - `sheaf_range`: each range of records that is in the table, committed with its rows. They go once the
-///   input is done.
-/// - `sheaf_reject`: records that are not.
+/// - `sheaf_input`: each input, the process that works on it, its epoch, and its counts once it is done.
+/// - `sheaf_lease`: the time until which no other process may take the input. It has a row of its own, so
+///   that renewals do not wait for batches.
+/// - `sheaf_range`: each range of records that is in the table, committed with its rows. The ranges are
+///   removed once the input is done.
+/// - `sheaf_reject`: the records that are not in the table.
 struct CheckpointTables: Sendable {
   let schema: String
 
@@ -17,10 +17,10 @@ struct CheckpointTables: Sendable {
   var range: String { name("sheaf_range") }
   var reject: String { name("sheaf_reject") }
 
-  /// Names that a table which is loaded cannot have.
+  /// Names that a loaded table cannot have.
   static let names: Set<String> = ["sheaf_input", "sheaf_lease", "sheaf_range", "sheaf_reject"]
 
-  /// Makes those that are not there. Each is a statement of its own, outside any batch.
+  /// Makes the missing tables. Each is a statement of its own, outside any batch.
   var creation: [String] {
     [
       "CREATE TABLE IF NOT EXISTS \(input) (input text PRIMARY KEY, target text NOT NULL, name text NOT "
@@ -43,7 +43,7 @@ struct CheckpointTables: Sendable {
     ]
   }
 
-  /// Fails where one of them is there and is another's.
+  /// Fails where a table is missing or has other columns.
   var probe: String {
     "SELECT digest, byte_end FROM \(input) WHERE false; SELECT until FROM \(lease) WHERE false; SELECT "
       + "line_end, checksum, epoch FROM \(range) WHERE false; SELECT byte_offset, original FROM \(reject) "
@@ -51,7 +51,7 @@ struct CheckpointTables: Sendable {
   }
 }
 
-/// What became of the records of a range, or of an input.
+/// The counts of a range's records, or of an input's.
 struct RowCounts: Sendable, Equatable {
   var records = 0
   var imported = 0
@@ -60,14 +60,14 @@ struct RowCounts: Sendable, Equatable {
   var unchanged = 0
   var rejected = 0
 
-  /// The columns, in this order.
+  /// The columns, in the order of `values`.
   static let columns = "records, imported, updated, skipped, unchanged, rejected"
 
   var values: String {
     "\(records), \(imported), \(updated), \(skipped), \(unchanged), \(rejected)"
   }
 
-  /// The columns' sums.
+  /// The sums of the columns.
   static let sums =
     "coalesce(sum(records), 0)::bigint, coalesce(sum(imported), 0)::bigint, coalesce(sum(updated), "
     + "0)::bigint, coalesce(sum(skipped), 0)::bigint, coalesce(sum(unchanged), 0)::bigint, "
@@ -75,9 +75,9 @@ struct RowCounts: Sendable, Equatable {
 
   init() {}
 
-  /// From columns of a row that a server gave; nil when they are none.
+  /// Reads the counts from a server's row; nil when a column is not a number.
   ///
-  /// - Parameter first: where they begin.
+  /// - Parameter first: the first of the columns.
   init?(_ row: ServerRow, from first: Int) {
     let numbers = (first..<first + 6).compactMap { row.int($0) }
     guard numbers.count == 6, numbers.allSatisfy({ (0...1 << 56).contains($0) }) else { return nil }
@@ -123,7 +123,7 @@ struct StoredRange: Sendable, Equatable {
     self.counts = counts
   }
 
-  /// Whether it is of the very records of a range.
+  /// Whether it holds exactly the records of a range: their bytes too.
   func isOf(_ range: CopyRange) -> Bool {
     firstRecord == range.firstRecord && counts.records == range.recordCount
       && byteStart == range.byteStart && byteEnd == range.byteEnd
@@ -131,7 +131,7 @@ struct StoredRange: Sendable, Equatable {
   }
 }
 
-/// Checksums as the tables have them.
+/// Checksums as text, as the tables hold them.
 enum RangeChecksum {
   static func text(_ value: UInt64) -> String {
     let digits = String(value, radix: 16)

@@ -1,5 +1,5 @@
-/// The ranges of a claimed input on their way onto the server: those that it has are passed over, lanes
-/// commit the others, and signs of life keep the claim meanwhile.
+/// The ranges of a claimed input on their way to the server: ranges that it already has are skipped, lanes
+/// commit the others, and the lease is renewed meanwhile.
 ///
 /// Thread rule: used by one thread, which hands over ranges in the order of the input.
 final class ClaimedLoad {
@@ -7,15 +7,15 @@ final class ClaimedLoad {
   private let claims: InputClaims
   private let team: LaneTeam
   private let keeper: LeaseKeeper
-  /// What the server had of the input when it was claimed.
+  /// The counts that the server had of the input when it was claimed.
   private let before: RowCounts
-  /// What the server has behind the first range that is missing, by their first records.
+  /// The server's ranges after the first missing one, by their first records.
   private var stored: [Int: StoredRange]
-  /// Those that the server has, and those that were handed over.
+  /// The number of ranges that the server has or that were handed over.
   private var rangeCount: Int
 
   /// - Parameter lanes: the most connections.
-  /// - Throws: `SystemError` when there is no room for a thread.
+  /// - Throws: `SystemError` when the system has no room for a thread.
   init(
     _ plan: LoadPlan, _ claim: InputClaim, _ claims: InputClaims, lanes: Int, _ budget: RejectBudget
   ) throws {
@@ -29,25 +29,25 @@ final class ClaimedLoad {
       plan.target, claims.renewal(claim.input), seconds: claims.leaseSeconds)
   }
 
-  /// What this process has committed.
+  /// The counts that this process has committed.
   var counts: RowCounts { team.counts }
-  /// How many ranges that is.
+  /// The number of ranges that this process has committed.
   var committed: Int { team.committed }
-  /// What the server has of the input, whoever committed it.
+  /// The counts that the server has of the input, by whichever process.
   var allCounts: RowCounts {
     var counts = before
     counts += team.counts
     return counts
   }
 
-  /// Whether the server has the range that begins there.
+  /// Whether the server has the range with this first record.
   func has(_ firstRecord: Int) -> Bool { stored[firstRecord] != nil }
 
   /// Hands a range over, unless the server has it.
   ///
   /// - Parameter shouldStop: asked while it waits.
-  /// - Returns: false when it is not going to be committed since `shouldStop` said so.
-  /// - Throws: as `LaneTeam.submit`; `ImportError.inputChanged` where the server has other bytes of it.
+  /// - Returns: false when `shouldStop` said so and the range will not be committed.
+  /// - Throws: as `LaneTeam.submit`; `ImportError.inputChanged` where the server's range has other bytes.
   func submit(_ range: CopyRange, shouldStop: () -> Bool) throws -> Bool {
     if let there = stored.removeValue(forKey: range.firstRecord) {
       guard there.isOf(range) else {
@@ -64,20 +64,20 @@ final class ClaimedLoad {
     return true
   }
 
-  /// Waits until everything that was handed over is committed, and ends the lanes.
+  /// Waits until all ranges that were handed over are committed, and ends the lanes.
   ///
-  /// - Throws: what a lane has failed with.
+  /// - Throws: the first failure of a lane.
   func finish(shouldStop: () -> Bool) throws { try team.finish(shouldStop: shouldStop) }
 
-  /// Says that the input is in the table, all of it.
+  /// Records that the whole input is in the table.
   ///
-  /// - Parameter end: where it ends, and the checksum of all of it.
+  /// - Parameter end: where the input ends, and the checksum of all of it.
   /// - Throws: as `InputClaims.finish`.
   func end(at end: (byte: Int, checksum: UInt64)) throws {
     try claims.finish(claim, ranges: rangeCount, allCounts, end: end)
   }
 
-  /// Ends the signs of life.
+  /// Ends the renewals of the lease.
   func stop() { keeper.stop() }
 }
 

@@ -1,6 +1,6 @@
 import Engine
 
-/// A chunk of records as text for `COPY`: a plain value that goes from a parser's thread to the one that
+/// A chunk of records as text for `COPY`: a plain value that goes from a parser's thread to the thread that
 /// makes ranges of such pieces.
 struct CopyPiece: Sendable {
   /// Kept for the records that the server may refuse.
@@ -9,18 +9,18 @@ struct CopyPiece: Sendable {
   let firstRecord: Int
   let recordCount: Int
   let text: [UInt8]
-  /// Where in the text each row ends.
+  /// Where each row ends in the text.
   let rowEnds: [UInt32]
-  /// Where in the chunk each row's record lies.
+  /// Where each row's record lies in the chunk.
   let places: [KeyedRows.RecordExtent]
   let rejects: [Reject]
-  /// Nulls of each column.
+  /// The nulls of each column.
   let nulls: [Int]
   let tolerances: Tolerances
-  /// Where the input goes on behind it.
+  /// Where the input continues after it.
   let byteEnd: Int
   let lineEnd: Int
-  /// Of the input's bytes up to there.
+  /// Of the input's bytes up to `byteEnd`.
   let checksum: UInt64
   let isLast: Bool
   /// Where the input's last record begins, if it has no line end.
@@ -34,7 +34,7 @@ struct CopyPiece: Sendable {
     return start..<(rows.isEmpty ? start : Int(rowEnds[rows.upperBound - 1]))
   }
 
-  /// A row that the server does not take.
+  /// The reject of a row that the server does not take.
   func reject(_ row: Int, reason: String) -> Reject {
     let place = places[row]
     return Reject(
@@ -47,13 +47,13 @@ struct CopyPiece: Sendable {
   }
 }
 
-/// A parser thread's work on one chunk: parse it, and write its rows as text for `COPY`.
+/// A parser thread's work on a chunk: parses it, and writes its rows as text for `COPY`.
 ///
-/// Thread rule: confined; one for each parser thread.
+/// Thread rule: confined; each parser thread has its own.
 final class CopyPieceBuilder {
   private let plan: ImportPlan
   private let fields: [CopyField]
-  // What each field of each row asks: by itself, so that nothing is retained for it.
+  // Read for each field of each row: kept apart from `fields`, so that nothing is retained for it.
   private let shortcuts: [CopyField.Shortcut]
   private let isNullable: [Bool]
   private let isKey: [Bool]
@@ -61,10 +61,10 @@ final class CopyPieceBuilder {
   private let sent: [SentSpellings?]
   private let parser: RecordParser
   private let text = CopyText()
-  /// For the tests of rules.
+  /// Scratch memory for the tests of rules.
   private var room: [UInt8] = []
 
-  /// - Parameter plan: all of whose columns have a strict type.
+  /// - Parameter plan: all of its columns have a strict type.
   init(_ plan: ImportPlan) {
     self.plan = plan
     fields = plan.columns.map {
@@ -108,7 +108,7 @@ final class CopyPieceBuilder {
       isLast: chunk.isLast, unfinished: plan.unfinished(parsed, chunk))
   }
 
-  /// What is known of the rows written so far.
+  /// The facts about the rows written so far.
   private struct Rows {
     var ends: [UInt32] = []
     var places: [KeyedRows.RecordExtent] = []
@@ -121,7 +121,7 @@ final class CopyPieceBuilder {
     }
   }
 
-  /// Writes a row; what is wrong with it when it is none.
+  /// Writes a row, or returns the reject that it becomes.
   private func write(
     _ row: Int, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>, _ base: UnsafeRawPointer,
     _ parsed: ParsedChunk, _ chunk: Chunk, _ rows: inout Rows
@@ -129,7 +129,7 @@ final class CopyPieceBuilder {
     let start = text.count
     let index = matrix.recordIndex(row)
     let own = spans + row * matrix.columnCount
-    // Of surplus fields there may be fewer than the table has columns, or more.
+    // A chunk's records may have fewer surplus fields than the table has columns for, or more.
     func span(_ column: Int) -> TextSpan { column < matrix.columnCount ? own[column] : .null }
     for column in fields.indices {
       let span = span(column)
@@ -177,7 +177,7 @@ final class CopyPieceBuilder {
         index, parsed, chunk, span, plan.columns[column].name, problem.value, problem.reason)
     }
 
-    /// What the row had counted of nulls counts no more.
+    /// Removes the row's text, and its nulls from the counts.
     func undo(before column: Int) {
       text.cut(to: start)
       for before in 0..<column where span(before).isNull { rows.nulls[before] -= 1 }
@@ -217,7 +217,7 @@ final class CopyPieceBuilder {
 @available(*, unavailable)
 extension CopyPieceBuilder: Sendable {}
 
-/// Records that are one transaction.
+/// The records of one transaction.
 struct CopyRange: Sendable {
   let firstRecord: Int
   let byteStart: Int
@@ -226,7 +226,7 @@ struct CopyRange: Sendable {
   private(set) var rowCount = 0
   private(set) var rejects: [Reject] = []
 
-  /// A range ends where its input has so many bytes, whatever its records are like: memory is bounded.
+  /// A range ends once its input has so many bytes, however long its records are: this bounds the memory.
   static let mostBytes = 16 << 20
 
   init(firstRecord: Int, byteStart: Int) {
@@ -245,15 +245,15 @@ struct CopyRange: Sendable {
   var lineEnd: Int { pieces.last?.lineEnd ?? 1 }
   var checksum: UInt64 { pieces.last?.checksum ?? 0 }
 
-  /// Whether it is to end here: where the number of records is a multiple of the batch size, or enough bytes
-  /// are there. This depends on the input and the batch size alone.
+  /// Whether the range is to end here: the number of records is a multiple of the batch size, or it has
+  /// enough bytes. This depends on the input and the batch size alone.
   func isFull(batchRecords: Int) -> Bool {
     recordCount > 0
       && ((firstRecord - 1 + recordCount) % batchRecords == 0
         || byteEnd - byteStart >= Self.mostBytes)
   }
 
-  /// Calls `body` with the text of some of the rows, piece by piece.
+  /// Calls `body` with the text of some of the rows, one piece after the other.
   func forText<Failure: Error>(
     ofRows rows: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -274,7 +274,7 @@ struct CopyRange: Sendable {
     }
   }
 
-  /// A row that the server does not take.
+  /// The reject of a row that the server does not take.
   func reject(_ row: Int, reason: String) -> Reject? {
     var first = 0
     for piece in pieces {

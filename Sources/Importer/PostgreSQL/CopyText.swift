@@ -1,11 +1,11 @@
 import Base
 import Engine
 
-/// Rows in the text format of `COPY`: fields between tabs, a row a line, `\N` for null.
+/// Rows in the text format of `COPY`: fields between tabs, one row a line, `\N` for null.
 ///
-/// Thread rule: confined. Its memory is used again for every chunk.
+/// Thread rule: confined. Its memory is reused for every chunk.
 final class CopyText {
-  /// Plain memory: a field at a time goes in, some ten bytes long, and an array costs as much again.
+  /// Plain memory: fields of about ten bytes are appended one by one, and an array would double the cost.
   private var memory: UnsafeMutablePointer<UInt8>
   private var capacity: Int
   private(set) var count = 0
@@ -17,10 +17,10 @@ final class CopyText {
 
   deinit { memory.deallocate() }
 
-  /// A copy of what is there.
+  /// A copy of the text.
   var bytes: [UInt8] { Array(UnsafeBufferPointer(start: memory, count: count)) }
 
-  /// Calls `body` with what is there behind `start`.
+  /// Calls `body` with the text after `start`.
   func withBytes(from start: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
     guard start >= 0, start <= count else { return }
     body(UnsafeRawBufferPointer(start: memory + start, count: count - start))
@@ -28,7 +28,7 @@ final class CopyText {
 
   func removeAll() { count = 0 }
 
-  /// Takes back what was written behind `length`.
+  /// Removes the text after `length`.
   func cut(to length: Int) { count = min(count, max(0, length)) }
 
   private func makeRoom(for more: Int) {
@@ -47,7 +47,7 @@ final class CopyText {
     count &+= 1
   }
 
-  /// Ends a field, or a row.
+  /// Ends a field or a row.
   @inline(__always)
   func end(_ separator: UInt8) {
     makeRoom(for: 1)
@@ -60,7 +60,7 @@ final class CopyText {
     put(0x4E)
   }
 
-  /// Bytes among which is none that means something.
+  /// Writes bytes of which none has a meaning in the format.
   func writePlain(_ bytes: UnsafeRawBufferPointer) {
     makeRoom(for: bytes.count)
     if let base = bytes.baseAddress {
@@ -71,12 +71,12 @@ final class CopyText {
 
   func writePlain(_ bytes: [UInt8]) { bytes.withUnsafeBytes { writePlain($0) } }
 
-  /// Any text: what means something is escaped.
+  /// Writes any text, with escapes for bytes that have a meaning in the format.
   ///
-  /// - Returns: false, with an unknown part of it written, when it has a NUL character, which PostgreSQL has
-  ///   not.
+  /// - Returns: false when the text has a NUL character, which PostgreSQL does not store; an unknown part of
+  ///   the text is written then.
   func writeEscaped(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    // Eight bytes are written at a time, also where fewer are left.
+    // The loop writes eight bytes at a time, even when fewer are left.
     makeRoom(for: 2 * bytes.count + 8)
     guard let base = bytes.baseAddress else { return true }
     var index = 0
@@ -99,7 +99,7 @@ final class CopyText {
     return true
   }
 
-  /// Fewer than eight bytes as a number, the first one lowest, with blanks behind them; nil without any.
+  /// Fewer than eight bytes as a number, the first one lowest, padded with blanks; nil when there are none.
   @inline(__always)
   private static func short(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
     guard let base = bytes.baseAddress else { return nil }
@@ -122,7 +122,7 @@ final class CopyText {
     return count == 1 ? part(0, UInt8.self) | blanks << 8 : nil
   }
 
-  /// Whether one of eight bytes is a backslash or below the blanks: all that mean something are.
+  /// Whether one of eight bytes is a backslash or below the blank: all bytes with a meaning are.
   @inline(__always)
   private static func hasMeaning(_ word: UInt64) -> Bool {
     let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
@@ -131,10 +131,10 @@ final class CopyText {
     return (isLow | (backslashes &- ones) & ~backslashes) & highs != 0
   }
 
-  /// - Returns: false at a NUL.
+  /// - Returns: false at a NUL character.
   private func writeOneByOne(_ bytes: UnsafeRawBufferPointer) -> Bool {
     for byte in bytes {
-      // The backslash is the only one above the blanks.
+      // The backslash is the only such byte above the blank.
       if byte > 0x0D {
         if byte == 0x5C { put(0x5C) }
         put(byte)
@@ -161,11 +161,11 @@ final class CopyText {
 @available(*, unavailable)
 extension CopyText: Sendable {}
 
-/// How the values of a column are sent: by what they mean, whatever they are spelled like.
+/// How the values of a column are sent: by their meaning, however they are spelled.
 struct CopyField: Sendable {
   let reading: Reading
 
-  /// What needs no look at the reading: most fields.
+  /// Types whose values are written without the reading: most fields.
   enum Shortcut: Sendable {
     case none
     case text
@@ -182,16 +182,16 @@ struct CopyField: Sendable {
     }
   }
 
-  /// What is wrong with a value; nil when it was written.
+  /// Why a value was not written.
   enum Problem: Equatable {
-    /// It is not of the type.
+    /// The value is not of the type.
     case misfit
-    /// A text has a NUL character.
+    /// The text has a NUL character.
     case nul
-    /// It is in the year 0, which PostgreSQL has not.
+    /// The value is in the year 0, which PostgreSQL does not have.
     case yearZero
 
-    /// For people, of what is no misfit.
+    /// A reason for the user.
     func reason(_ column: String) -> String {
       switch self {
       case .misfit: "the value does not fit column '\(column)'"
@@ -209,6 +209,7 @@ struct CopyField: Sendable {
 
   /// Writes a field.
   ///
+  /// - Returns: why it was not written; nil when it was.
   /// - Complexity: O(n).
   func write(_ field: UnsafeRawBufferPointer, to text: CopyText) -> Problem? {
     switch reading.type {
@@ -247,8 +248,8 @@ struct CopyField: Sendable {
     return nil
   }
 
-  /// Up to 16 digits, with a point between two of them or none, without a zero in front, with or without a
-  /// minus: most numbers with fractions.
+  /// Whether the field is a plain number: up to 16 digits, with or without a minus, at most one point between
+  /// them, and no leading zero. Most numbers with fractions are.
   @inline(__always)
   static func isPlainNumber(_ field: UnsafeRawBufferPointer) -> Bool {
     guard field.count > 0, field.count <= 16 else { return false }
@@ -258,7 +259,7 @@ struct CopyField: Sendable {
     while index < field.count {
       let byte = field[index]
       if byte == 0x2E {
-        // Not in front, not twice.
+        // The point is not first, and occurs once.
         if index == first || points > 0 { return false }
         points = 1
       } else if byte &- 0x30 > 9 {
@@ -271,8 +272,8 @@ struct CopyField: Sendable {
     return field[first] != 0x30 || first == 0 && (field.count == 1 || field[1] == 0x2E)
   }
 
-  /// Digits that are surely within 64 bits and without a zero in front, with or without a minus: most
-  /// numbers.
+  /// Whether the field is a plain integer: so few digits that it surely fits 64 bits, with or without a
+  /// minus, and no leading zero. Most integers are.
   @inline(__always)
   static func isPlainInteger(_ field: UnsafeRawBufferPointer) -> Bool {
     var index = 0
@@ -289,16 +290,16 @@ struct CopyField: Sendable {
   }
 }
 
-/// What was sent for spellings of a column that has a notation: the same few come again and again, and
-/// reading a date in words takes longer than all else in its row.
+/// A cache of the text sent for each spelling of a column with a notation: the same few spellings recur, and
+/// reading a date in words takes longer than the rest of its row.
 ///
 /// Thread rule: confined.
 final class SentSpellings {
   /// A power of two.
   private static let slots = 4096
-  /// Longer spellings, and longer texts, are not kept.
+  /// Longer spellings and longer texts are not cached.
   private static let most = 30
-  /// Of each slot: the lengths of spelling and text, then both.
+  /// A slot holds the lengths of spelling and text, then both.
   private static let stride = 2 + 2 * most
   private let memory: UnsafeMutablePointer<UInt8>
 
@@ -313,7 +314,7 @@ final class SentSpellings {
     memory + Int(truncatingIfNeeded: Checksum.of(field) & UInt64(Self.slots - 1)) * Self.stride
   }
 
-  /// Writes what was sent for a spelling; false when it is not known.
+  /// Writes the cached text of a spelling; false when there is none.
   func write(_ field: UnsafeRawBufferPointer, to text: CopyText) -> Bool {
     guard field.count > 0, field.count <= Self.most else { return false }
     let slot = slot(field)
@@ -323,7 +324,7 @@ final class SentSpellings {
     return true
   }
 
-  /// Notes what was sent for a spelling: the text behind `start`.
+  /// Caches the text after `start` for a spelling.
   func note(_ field: UnsafeRawBufferPointer, _ text: CopyText, from start: Int) {
     guard field.count > 0, field.count <= Self.most else { return }
     let slot = slot(field)

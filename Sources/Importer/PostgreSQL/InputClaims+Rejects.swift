@@ -1,6 +1,6 @@
-/// Records of an input that are in no row of its table.
+/// The rejected records of an input.
 extension InputClaims {
-  /// Calls `body` with the rejects of an input, in the order of its records, some at a time.
+  /// Calls `body` with the rejects of an input, in the order of its records, in groups.
   func forRejects(_ input: ServerInput, _ body: ([Reject]) throws -> Void) throws {
     var last = 0
     while true {
@@ -20,7 +20,7 @@ extension InputClaims {
 }
 
 extension Reject {
-  /// From a row of `sheaf_reject`; nil when it is none.
+  /// Reads a row of `sheaf_reject`; nil when the row is malformed.
   fileprivate init?(_ row: ServerRow, file: String) {
     guard let record = row.int(0),
       let line = row.int(1),

@@ -1,28 +1,28 @@
 import Base
 
-/// An input as a server knows it.
+/// An input as the server knows it.
 struct ServerInput: Sendable {
   /// Its key in the tables.
   let key: String
-  /// As it was given.
+  /// As the user gave it.
   let name: String
-  /// Of the file; nil for a pipe.
+  /// The file's size; nil for a pipe.
   let size: Int?
-  /// Of its first bytes; nil for a pipe.
+  /// Of the file's first bytes; nil for a pipe.
   let checksum: String?
 }
 
-/// What a process has claimed.
+/// An input that a process has claimed.
 struct InputClaim: Sendable {
   let input: ServerInput
   let epoch: Int
-  /// What the server has of it, in the order of the input.
+  /// The ranges that the server has of it, in the order of the input.
   let ranges: [StoredRange]
 
-  /// What these come to.
+  /// The sum of their counts.
   var counts: RowCounts { ranges.reduce(into: RowCounts()) { $0 += $1.counts } }
 
-  /// How many ranges follow each other from the first record on.
+  /// How many ranges follow each other without a gap from the first record on.
   var prefixCount: Int {
     var next = 1
     for (index, range) in ranges.enumerated() {
@@ -33,15 +33,15 @@ struct InputClaim: Sendable {
   }
 }
 
-/// Whose an input is: claims, ends of inputs, and what is known of them, all by the server's own clock.
+/// The owners of inputs: claims, ends of inputs and their state, all by the server's clock.
 ///
-/// Everything may be done twice: a try whose answer was lost is followed by another.
+/// Every call may be repeated: after a lost answer the session tries again.
 ///
 /// Thread rule: confined.
 struct InputClaims {
   let tables: CheckpointTables
   let engine: ServerEngine
-  /// The table that is loaded, qualified.
+  /// The loaded table, qualified.
   let target: String
   let owner: String
   let batchRecords: Int
@@ -61,14 +61,14 @@ struct InputClaims {
     self.session = session
   }
 
-  /// How an input is known.
+  /// The state of an input in the tables.
   enum Standing: Equatable {
     case unknown
     case begun
     case done(RowCounts)
   }
 
-  /// What came of a try to claim an input.
+  /// The result of a try to claim an input.
   enum Answer {
     case claimed(InputClaim)
     case done(RowCounts)
@@ -80,7 +80,7 @@ struct InputClaims {
 
   private var until: String { "clock_timestamp() + interval '\(leaseSeconds) seconds'" }
 
-  /// What extends the lease of an input.
+  /// The statement that extends the lease of an input.
   func renewal(_ input: ServerInput) -> String {
     "UPDATE \(tables.lease) SET until = \(until) WHERE input = \(key(input)) AND owner = "
       + SQLText.literal(owner)
@@ -88,13 +88,13 @@ struct InputClaims {
 
   private var begin: String { engine.begin(isSynchronous: true).map { $0 + "; " }.joined() }
 
-  /// Makes the tables that are not there.
+  /// Makes the missing checkpoint tables.
   ///
-  /// - Throws: `ServerError`, also where one of them is somebody else's.
+  /// - Throws: `ServerError`, also where one of the names belongs to a table of another kind.
   func makeTables() throws {
     do {
       try session.use { connection in
-        // Who finds them needs no right to make any.
+        // A user who finds the tables needs no right to make any.
         do {
           try connection.run(tables.probe)
           return
@@ -103,7 +103,7 @@ struct InputClaims {
           do {
             try connection.run(statement)
           } catch let error as ServerError {
-            // Two who make a table at once may both see that it is not there: the other one has made it.
+            // Two processes may both find no table and make it: the other one was first.
             guard let state = error.sqlState, ["23505", "42P07", "42710", "XX000"].contains(state)
             else {
               throw error
@@ -120,17 +120,17 @@ struct InputClaims {
     }
   }
 
-  /// Notes all inputs of an import that does not go on from an earlier one. What is known of those that came
-  /// to their end is forgotten, as they are to be imported once more.
+  /// Registers all inputs of an import that does not resume an earlier one. The state of inputs that are done
+  /// is forgotten, as they are imported once more.
   ///
-  /// - Throws: `ServerError` where one of them has been begun and has not come to its end.
+  /// - Throws: `ServerError` where one of them has been begun and is not done.
   func begin(_ inputs: [ServerInput]) throws {
     try session.use { connection in
-      // All or none: an input that is forgotten here is not to be imported again because another is refused.
+      // All or none: if one input is refused, no other may be forgotten here and imported twice.
       try connection.run(begin)
       for input in inputs {
         if try connection.run(insertion(input)).last?.count == 1 {
-          // What was left of an input that somebody has forgotten by hand.
+          // The ranges and rejects of an input whose row somebody has deleted by hand.
           try connection.run(remains(input))
         } else {
           try beginAnew(input, connection)
@@ -140,18 +140,18 @@ struct InputClaims {
     }
   }
 
-  /// Empties the table and notes all inputs of an import, in one transaction. All that is known of inputs of
-  /// this table is forgotten with its rows: who has one of them is fenced.
+  /// Empties the table and registers all inputs of an import, in one transaction. The state of all inputs of
+  /// this table is forgotten with its rows: a process that has claimed one of them is fenced.
   ///
   /// - Parameters:
   ///   - table: quoted.
-  ///   - unlessBegun: whether nothing is to be done where one of the inputs is known.
+  ///   - unlessBegun: whether to do nothing where one of the inputs is known.
   /// - Throws: `ServerError`, of the kind `busy` where another process is at work on the table.
   func beginEmptied(_ inputs: [ServerInput], _ table: String, unlessBegun: Bool) throws {
     let keys = inputs.map(key).joined(separator: ", ")
     let ofTable = "(SELECT input FROM \(tables.input) WHERE target = \(SQLText.literal(target)))"
     try session.use { connection in
-      // Who does the same at once comes later, and sees what this one has noted.
+      // A process that does the same at once waits here, and then sees these inputs.
       try connection.run(
         begin + "LOCK TABLE \(tables.input) IN SHARE ROW EXCLUSIVE MODE")
       let known = try connection.run(
@@ -179,8 +179,8 @@ struct InputClaims {
     }
   }
 
-  /// Ends what processes have open on the table whose leases are over: it would be waited for, where one was
-  /// stopped in the middle.
+  /// Ends open transactions of processes whose leases on inputs of the table are over: the server would wait
+  /// for a process that was stopped in the middle.
   private func endTransactions(_ connection: any ServerLink) throws {
     guard engine.endsTransactions else { return }
     let begun = try connection.run(
@@ -190,21 +190,21 @@ struct InputClaims {
     }
   }
 
-  /// Forgets an input that is known, in an open transaction, where nothing of it can be imported twice by
-  /// that: it is done, or nothing of it is committed and nobody is at work on it.
+  /// Forgets a known input, in an open transaction, where no record can be imported twice by that: the input
+  /// is done, or none of it is committed and no process is at work on it.
   private func beginAnew(_ input: ServerInput, _ connection: any ServerLink) throws {
     let question =
       "SELECT done, owner, EXISTS (SELECT 1 FROM \(tables.range) WHERE input = "
       + "\(key(input))), EXISTS "
       + "(SELECT 1 FROM \(tables.lease) WHERE input = \(key(input)) AND until >= clock_timestamp()) "
       + "FROM \(tables.input) WHERE input = \(key(input))"
-    // Batches that are under way keep the row locked: who is not to touch it must not wait for them.
+    // Batches under way keep the row locked: this process must be refused without waiting for them.
     let unlocked = try connection.run(question).last?.rows.first
     if let unlocked, unlocked[1] != owner || unlocked[0] == "t" {
       try refuseLeased(input, unlocked)
     }
     let row = try connection.run(question + " FOR UPDATE").last?.rows.first
-    // Gone meanwhile, or begun by a try of this very process whose answer was lost.
+    // The row has been deleted meanwhile, or this process made it in a try whose answer was lost.
     guard let row, row[1] != owner || row[0] == "t" else { return }
     try refuseLeased(input, row)
     let (isDone, isBegun) = (row[0] == "t", row[2] == "t")
@@ -219,7 +219,7 @@ struct InputClaims {
     try connection.run(insertion(input))
   }
 
-  /// - Parameter row: whether it is done, its owner, whether it is begun, whether somebody is at work.
+  /// - Parameter row: whether it is done, its owner, whether it is begun, whether a process is at work on it.
   private func refuseLeased(_ input: ServerInput, _ row: ServerRow) throws {
     if row[3] == "t", row[0] != "t" {
       throw ServerError(
@@ -235,7 +235,7 @@ struct InputClaims {
     }
   }
 
-  /// Epochs are times, so that an input that was forgotten does not begin with one that was used before.
+  /// The first epoch is the current time, so that an input that was forgotten never reuses an epoch.
   private func insertion(_ input: ServerInput) -> String {
     "INSERT INTO \(tables.input) (input, target, name, batch_size, size, checksum, owner, epoch) VALUES "
       + "(\(key(input)), \(SQLText.literal(target)), \(SQLText.literal(input.name)), \(batchRecords), "
@@ -255,7 +255,7 @@ struct InputClaims {
 
   // MARK: Claiming
 
-  /// Claims an input for this process, if nobody has it.
+  /// Claims an input for this process, if no other process has it.
   ///
   /// - Throws: `ServerError`; `ImportError.inputChanged`, `.cannotResume`.
   func claim(_ input: ServerInput) throws -> Answer {
@@ -267,16 +267,17 @@ struct InputClaims {
         "INSERT INTO \(tables.lease) (input, owner, until) VALUES (\(key(input)), "
           + "\(SQLText.literal(owner)), '1970-01-01 00:00:00+00') ON CONFLICT (input) DO NOTHING")
       try commit(connection)
-      // The lease first, by itself: who is refused has disturbed nobody.
+      // The lease comes first, by itself: a process that is refused has disturbed no other.
       let leased = try connection.run(
         "UPDATE \(tables.lease) SET owner = \(SQLText.literal(owner)), until = \(until) WHERE input = "
           + "\(key(input)) AND (until < clock_timestamp() OR owner = \(SQLText.literal(owner)))")
       if leased.last?.count != 1 { return try refusal(input, connection) }
-      // What the former owner has open would be waited for: for ever, where it was stopped in the middle.
+      // The server would wait for open transactions of the former owner: for ever, if it was stopped in the
+      // middle.
       if engine.endsTransactions {
         try connection.run(LoadPlan.ending(input: input.key, record: nil))
       }
-      // Waits for batches of the former owner that are being committed; all later ones are fenced.
+      // Waits for batches of the former owner that are being committed; all its later batches are fenced.
       let rows = try connection.run(
         begin
           + "UPDATE \(tables.input) SET owner = \(SQLText.literal(owner)), epoch = epoch + 1 WHERE input = "
@@ -306,18 +307,18 @@ struct InputClaims {
   }
 
   private func ended(_ input: ServerInput, _ connection: any ServerLink) throws -> Answer {
-    // The claim has made a row that nobody needs.
+    // The claim has made a lease that nobody needs.
     try connection.run(
       "DELETE FROM \(tables.lease) WHERE input = \(key(input)) AND owner = \(SQLText.literal(owner))"
     )
     guard case .done(let counts) = try standing(input, connection) else {
-      // Forgotten by hand between two statements.
+      // Somebody has deleted the row by hand between two statements.
       return .leased(owner: "somebody who has removed it")
     }
     return .done(counts)
   }
 
-  /// - Parameter row: epoch, batch size, size and checksum of what the tables have.
+  /// - Parameter row: epoch, batch size, size and checksum in the tables.
   private func check(_ input: ServerInput, _ row: ServerRow) throws {
     guard row[1] == String(batchRecords) else {
       throw ImportError.cannotResume(
@@ -351,7 +352,7 @@ struct InputClaims {
     }
   }
 
-  /// Has the input's options be these, or compares them with those that it was begun with.
+  /// Stores the options of an input, or compares them with those that it was begun with.
   ///
   /// - Throws: `ServerError`; `ImportError.cannotResume`.
   func settle(options: String, _ claim: InputClaim) throws {
@@ -380,12 +381,12 @@ struct InputClaims {
       + SQLText.literal(owner)
   }
 
-  /// Lets others have the input at once. Of use only: a lease ends by itself.
+  /// Lets other processes claim the input at once. A failure does no harm: the lease ends by itself.
   func release(_ claim: InputClaim) {
     _ = try? session.use { try $0.run(release(claim.input)) }
   }
 
-  /// How an input is known.
+  /// The state of an input in the tables.
   private func standing(_ input: ServerInput, _ connection: any ServerLink) throws -> Standing {
     let row = try connection.run(
       "SELECT done, \(RowCounts.columns) FROM \(tables.input) WHERE input = \(key(input))"
@@ -395,18 +396,18 @@ struct InputClaims {
     return .done(RowCounts(row, from: 1) ?? RowCounts())
   }
 
-  /// What is kept of an input that is done.
+  /// The facts kept about an input that is done.
   struct End {
     let records: Int
     let size: Int?
-    /// Of its first bytes, as it was then.
+    /// Of its first bytes when it was imported.
     let checksum: String?
     /// Where it ended, and the checksum of all of it.
     let byte: Int
     let digest: UInt64
   }
 
-  /// What is kept of an input that is done.
+  /// The facts kept about an input that is done.
   ///
   /// - Throws: `ServerError`, also when it has been forgotten meanwhile.
   func end(_ input: ServerInput) throws -> End {
@@ -429,14 +430,14 @@ struct InputClaims {
       digest: digest)
   }
 
-  /// Says that the input is in the table, all of it: counts what is there, in a transaction that is on disk
-  /// before it is believed, and folds its ranges into one row.
+  /// Records that the whole input is in the table: checks the number and the sums of its ranges, in a
+  /// transaction that is on disk before it counts, and folds the ranges into one row.
   ///
   /// - Parameters:
-  ///   - ranges: how many there have to be.
-  ///   - counts: what they have to come to.
+  ///   - ranges: how many ranges there must be.
+  ///   - counts: the sum that they must have.
   ///   - end: where the input ends, and the checksum of all of it.
-  /// - Throws: `ServerError` of the kind `busy` when some are gone.
+  /// - Throws: `ServerError` of the kind `busy` when some are missing.
   func finish(
     _ claim: InputClaim, ranges: Int, _ counts: RowCounts, end: (byte: Int, checksum: UInt64)
   ) throws {
@@ -448,7 +449,7 @@ struct InputClaims {
       guard let row = rows.last?.rows.first else {
         throw Fenced.error(session.target.shown, input.name)
       }
-      // An earlier try had gone well, and only its answer was lost.
+      // An earlier try succeeded, and only its answer was lost.
       if row[0] == "t" { return connection.rollBack() }
       let found = try connection.run(
         "SELECT count(*), \(RowCounts.sums) FROM \(tables.range) WHERE input = \(key(input))"

@@ -2,8 +2,8 @@ import Base
 
 /// The lanes: threads that commit ranges, each through a connection of its own.
 ///
-/// A range is handed over when a lane is free to take it, so there are at most as many ranges as lanes, and
-/// the one that is being put together. Lanes keep no order among each other.
+/// A range is handed over when a lane is free to take it, so that there are at most as many ranges as lanes,
+/// and the one being put together. Lanes commit in any order.
 ///
 /// Thread rule: used by one thread, which hands over ranges.
 final class LaneTeam {
@@ -62,13 +62,13 @@ final class LaneTeam {
   private let most: Int
   private var threads: [Thread] = []
 
-  /// For how long lanes may go on with what they have once the import is interrupted, in milliseconds.
+  /// How long lanes may continue with their ranges once the import is interrupted, in milliseconds.
   private static let grace = 10_000
   private static let pause = 50
 
   /// - Parameters:
   ///   - lanes: the most connections.
-  ///   - acknowledged: ranges of the input that the server has.
+  ///   - acknowledged: the number of ranges of the input that the server has.
   init(_ plan: LoadPlan, lanes: Int, _ budget: RejectBudget, acknowledged: Int) {
     self.plan = plan
     self.budget = budget
@@ -76,16 +76,16 @@ final class LaneTeam {
     shared = Shared(acknowledged: acknowledged)
   }
 
-  /// What the lanes have committed.
+  /// The counts that the lanes have committed.
   var counts: RowCounts { shared.lock.withLock { shared.counts } }
-  /// How many ranges that is.
+  /// The number of ranges that the lanes have committed.
   var committed: Int { shared.lock.withLock { shared.committed } }
 
   /// Hands a range over; waits until a lane takes it.
   ///
   /// - Parameter shouldStop: asked while it waits.
-  /// - Returns: false when it is not going to be committed since `shouldStop` said so.
-  /// - Throws: what a lane has failed with; `SystemError` when there is no room for a thread.
+  /// - Returns: false when `shouldStop` said so and the range will not be committed.
+  /// - Throws: the first failure of a lane; `SystemError` when the system has no room for a thread.
   func submit(_ range: CopyRange, shouldStop: () -> Bool) throws -> Bool {
     let shared = self.shared
     if threads.count < most, shared.lock.withLock({ shared.idle == 0 && shared.failure == nil }) {
@@ -114,7 +114,7 @@ final class LaneTeam {
     let (shared, plan, budget) = (self.shared, self.plan, self.budget)
     threads.append(
       try Thread(name: "sheaf-lane", stackBytes: 4 << 20) {
-        // Nobody waits for what may pass when the import is over.
+        // Once the import is over, transient failures are not retried.
         let session = ServerSession(
           plan.target, retrySeconds: plan.retrySeconds, hasConnected: true,
           isStopping: { shared.lock.withLock { shared.failure != nil || shared.isAbandoned } },
@@ -129,10 +129,10 @@ final class LaneTeam {
       })
   }
 
-  /// Waits until everything that was handed over is committed, and ends the lanes. Once only.
+  /// Waits until all ranges that were handed over are committed, and ends the lanes. Call once.
   ///
-  /// - Parameter shouldStop: asked meanwhile: when true, lanes have some seconds left for what they have.
-  /// - Throws: what a lane has failed with.
+  /// - Parameter shouldStop: asked meanwhile: once true, lanes have some seconds left for their ranges.
+  /// - Throws: the first failure of a lane.
   func finish(shouldStop: () -> Bool) throws {
     var left = Self.grace
     let shared = self.shared

@@ -1,10 +1,10 @@
 import Base
 
-/// Gives signs of life while an input is being loaded, so that no other process takes it.
+/// Renews the lease while an input is being loaded, so that no other process takes it.
 ///
-/// Nothing depends on it: who loses a lease unawares is fenced by the epoch, with every batch.
+/// Correctness does not depend on it: the epoch fences every batch of a process that has lost its lease.
 ///
-/// Thread rule: used by one thread; the signs come from a thread of their own.
+/// Thread rule: used by one thread; a thread of its own renews the lease.
 final class LeaseKeeper {
   private final class Shared: @unchecked Sendable {
     // @unchecked: guarded by `lock`.
@@ -24,9 +24,9 @@ final class LeaseKeeper {
   private var thread: Thread?
 
   /// - Parameters:
-  ///   - statement: extends the lease, and changes no row once it is another's.
-  ///   - seconds: of the lease.
-  /// - Throws: `SystemError` when there is no room for a thread.
+  ///   - statement: extends the lease, and changes no row once the lease is another's.
+  ///   - seconds: the length of the lease.
+  /// - Throws: `SystemError` when the system has no room for a thread.
   init(_ target: any ServerAccess, _ statement: String, seconds: Int) throws {
     let shared = shared
     let pause = max(100, seconds * 1000 / 6)
@@ -43,7 +43,7 @@ final class LeaseKeeper {
           if now >= next { break }
           if shared.wait(milliseconds: Int((next - now) / 1_000_000) + 1) { return session.close() }
         }
-        // A server that does not answer now may do so at the next sign; nothing else is lost by it.
+        // A server that does not answer now may do so at the next renewal; nothing else is lost by it.
         let count = try? session.use { try $0.run(statement).last?.count }
         if count == 0 { return session.close() }
         next = max(next, System.monotonicNanoseconds)
@@ -51,7 +51,7 @@ final class LeaseKeeper {
     }
   }
 
-  /// Ends the signs.
+  /// Ends the renewals.
   func stop() {
     shared.lock.withLock {
       shared.isOver = true

@@ -1,6 +1,7 @@
 import Base
 
-/// The functions of libpq that are used, found at run time: nothing of PostgreSQL is needed to build Sheaf.
+/// The functions of libpq that the importer calls, found at run time: building Sheaf needs nothing of
+/// PostgreSQL.
 ///
 /// `$SHEAF_LIBPQ` names another file than the system's.
 ///
@@ -17,6 +18,9 @@ struct LibPQ: @unchecked Sendable {
   let freeMemory: @convention(c) (UnsafeMutableRawPointer?) -> Void
   let connect: @convention(c) (UnsafePointer<Text?>, UnsafePointer<Text?>, Int32) -> Handle?
   let connectPoll: @convention(c) (Handle) -> Int32
+  let options: @convention(c) (Handle) -> UnsafeMutableRawPointer?
+  let host: @convention(c) (Handle) -> Text?
+  let port: @convention(c) (Handle) -> Text?
   let finish: @convention(c) (Handle) -> Void
   let socket: @convention(c) (Handle) -> Int32
   let status: @convention(c) (Handle) -> Int32
@@ -59,7 +63,7 @@ struct LibPQ: @unchecked Sendable {
   let getCopyData:
     @convention(c) (Handle, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>, Int32) -> Int32
 
-  /// What the functions return, by libpq's header: its ABI.
+  /// Result codes of the functions, from libpq's header: part of its ABI.
   enum Code {
     static let connectionOK: Int32 = 0
     static let pollingReading: Int32 = 1
@@ -79,7 +83,7 @@ struct LibPQ: @unchecked Sendable {
     static let context = Int32(UInt8(ascii: "W"))
   }
 
-  /// - Throws: `ServerError` of the kind `missing` where there is no libpq, or an older one than version 9.
+  /// - Throws: `ServerError` of the kind `missing` where there is no libpq, or an older one than version 10.
   static func load() throws(ServerError) -> LibPQ {
     let given = System.environment("SHEAF_LIBPQ").flatMap { $0.isEmpty ? nil : $0 }
     let names = given.map { [$0] } ?? System.postgreSQLLibraries
@@ -97,13 +101,16 @@ struct LibPQ: @unchecked Sendable {
     func find<Function>(_ name: String) throws(ServerError) -> Function {
       if let function = library.function(name, as: Function.self) { return function }
       throw ServerError(
-        .missing, "the client library of PostgreSQL has no \(name); install libpq 9.0 or newer")
+        .missing, "the client library of PostgreSQL has no \(name); install libpq 10 or newer")
     }
     parse = try find("PQconninfoParse")
     freeParsed = try find("PQconninfoFree")
     freeMemory = try find("PQfreemem")
     connect = try find("PQconnectStartParams")
     connectPoll = try find("PQconnectPoll")
+    options = try find("PQconninfo")
+    host = try find("PQhost")
+    port = try find("PQport")
     finish = try find("PQfinish")
     socket = try find("PQsocket")
     status = try find("PQstatus")
@@ -138,7 +145,7 @@ struct LibPQ: @unchecked Sendable {
     getCopyData = try find("PQgetCopyData")
   }
 
-  /// What a text of the library's says, in one line.
+  /// A text of the library's as one line.
   static func line(_ text: Text?) -> String {
     guard let text else { return "" }
     return String(cString: text).split(whereSeparator: \.isNewline)

@@ -1,6 +1,6 @@
 import Base
 
-/// All that the lanes of one input have in common.
+/// Everything that the lanes of one input share.
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct LoadPlan: Sendable {
@@ -13,50 +13,52 @@ struct LoadPlan: Sendable {
   let tableName: String
   /// The columns, quoted, in the order of the fields.
   let columns: [String]
-  /// Under what the tables know the input.
+  /// The input's key in the tables.
   let input: String
-  /// Of the claim: a later one fences all transactions of this.
+  /// The claim's epoch: a later one fences all transactions of this one.
   let epoch: Int
   /// Whether each batch is on the server's disk before it counts as committed.
   let isSynchronous: Bool
-  /// For how long failures that may pass are retried, in seconds.
+  /// How long transient failures are retried, in seconds.
   let retrySeconds: Double
-  /// What becomes of rows whose key is there; nil: rows go straight into the table.
+  /// The policy for rows whose key exists already; nil: rows go straight into the table.
   let keys: KeyedTable?
 
-  /// For how long a statement may wait for what others have locked, in milliseconds.
+  /// How long a statement may wait for locks, in milliseconds.
   static let lockMilliseconds = 30_000
-  /// After how long the server gives up on a client that says nothing inside a transaction.
+  /// How long the server waits for a silent client inside a transaction, in milliseconds.
   static let idleMilliseconds = 60_000
-  /// Without an answer for so many seconds a connection is given up. A batch may take long where triggers and
-  /// indexes have much to do; a peer that is gone is found out by the system, in a minute.
+  /// Seconds without an answer after which a connection is closed. A batch may take long where triggers and
+  /// indexes have much to do; the system finds out within a minute that a peer is gone.
   static let silence = 900.0
 
   /// Begins a transaction.
   var begin: [String] { engine.begin(isSynchronous: isSynchronous) }
 
-  /// The name of a transaction, while it is open, among the server's activities: by it those are found that
-  /// nobody goes on with.
+  /// The name of an open transaction in the server's list of activities: by it `ending` finds transactions of
+  /// processes that are gone.
   private static func activity(input: String, record: Int?) -> String {
     "sheaf \(RangeChecksum.text(Checksum.of(Array(input.utf8)))) \(record.map(String.init) ?? "%")"
   }
 
-  /// Gives the transaction of a range its name.
+  /// Names the transaction of a range.
   func naming(_ range: CopyRange) -> String {
     "SET LOCAL application_name = "
       + SQLText.literal(Self.activity(input: input, record: range.firstRecord))
   }
 
-  /// Ends transactions of an input, or of one of its ranges, that other connections have open: whose client
-  /// is gone, or was stopped, and which the server would wait for. One that is being committed is committed.
+  /// Ends transactions of an input, or of one of its ranges, that other connections have open: their client
+  /// is gone or was stopped, and the server would wait for them. A transaction that is being committed is
+  /// committed.
   static func ending(input: String, record: Int?) -> String {
     "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name "
       + "LIKE \(SQLText.literal(activity(input: input, record: record))) AND usename = current_user AND "
       + "pid <> pg_catalog.pg_backend_pid()"
   }
 
-  /// The range's row. It is there or it is not, and with it the rows: nothing else says what is committed. No
-  /// row is inserted once another owner has the input; two of one range cannot be.
+  /// Inserts the range's row. The row alone says that the range is committed: it becomes visible with the
+  /// range's rows or not at all. It is not inserted once another owner has the input, and a range cannot have
+  /// two.
   func insertion(_ range: CopyRange, _ counts: RowCounts) -> String {
     "INSERT INTO \(tables.range) (input, \(StoredRange.columns), epoch) SELECT input, "
       + "\(range.firstRecord), \(range.byteStart), \(range.byteEnd), \(range.lineEnd), "
@@ -64,7 +66,7 @@ struct LoadPlan: Sendable {
       + "\(SQLText.literal(input)) AND epoch = \(epoch) AND NOT done FOR SHARE"
   }
 
-  /// Puts other counts into the range's row, in the transaction that made it.
+  /// Replaces the counts in the range's row, in the transaction that made it.
   func correction(_ range: CopyRange, _ counts: RowCounts) -> String {
     "UPDATE \(tables.range) SET (\(RowCounts.columns)) = (\(counts.values)) WHERE input = "
       + "\(SQLText.literal(input)) AND first_record = \(range.firstRecord)"
@@ -92,11 +94,11 @@ struct LoadPlan: Sendable {
   }
 }
 
-/// A table whose rows are told apart by a key.
+/// A table whose rows are identified by a key.
 struct KeyedTable: Sendable {
   /// The columns of the key, quoted.
   let keys: [String]
   let policy: ConflictPolicy
-  /// All columns of the table that can be written, quoted.
+  /// All writable columns of the table, quoted.
   let tableColumns: [String]
 }

@@ -1,24 +1,24 @@
 import Base
 
-/// What became of a range.
+/// The result of committing a range.
 struct RangeOutcome: Sendable {
   let counts: RowCounts
-  /// Whether an earlier try, or somebody else, had committed it.
+  /// Whether an earlier try, or another process, had committed it.
   let wasThere: Bool
 }
 
-/// One of the lanes: commits ranges, each with its row of `sheaf_range` in one transaction, as often as it
-/// takes and exactly once.
+/// One of the lanes: commits ranges, each with its row of `sheaf_range` in one transaction. It tries as often
+/// as needed and commits exactly once.
 ///
-/// Whatever becomes of a connection, a try may be followed by another: a range that is committed has its row,
-/// which cannot be inserted twice, and one whose transaction is still under way is waited for.
+/// However a connection ends, another try is safe: a committed range has its row, which cannot be inserted
+/// twice, and the server waits for a transaction of the range that is still under way.
 ///
 /// Thread rule: confined to the lane's thread.
 final class RangeWriter {
   private let plan: LoadPlan
   private let session: ServerSession
   private let budget: RejectBudget
-  /// How many ranges the server has acknowledged, of this input and ever.
+  /// How many ranges of this input the server has ever acknowledged.
   private let acknowledged: @Sendable () -> Int
   private var checkedConnections = 0
 
@@ -45,7 +45,7 @@ final class RangeWriter {
         return try session.use { connection in
           try checkAcknowledged(connection)
           if session.connections > max(1, connections) {
-            // The server may not know yet that the connection before is gone.
+            // The server may not know yet that the earlier connection is gone.
             if plan.engine.endsTransactions {
               try connection.run(LoadPlan.ending(input: plan.input, record: range.firstRecord))
             }
@@ -61,8 +61,8 @@ final class RangeWriter {
     }
   }
 
-  /// A server that lost its memory of the last moments has come back without batches that it had
-  /// acknowledged, with `synchronous_commit` off. They are not said to be there.
+  /// Checks that no acknowledged batch is lost: with `synchronous_commit` off, a server that crashed comes
+  /// back without the last ones. The import must not report them as imported.
   private func checkAcknowledged(_ connection: any ServerLink) throws {
     defer { checkedConnections = session.connections }
     if plan.isSynchronous || session.connections <= max(1, checkedConnections) { return }
@@ -72,7 +72,7 @@ final class RangeWriter {
         + "\(SQLText.literal(plan.input)) AND epoch = \(plan.epoch) AND NOT done) FROM "
         + "\(plan.tables.range) WHERE input = \(SQLText.literal(plan.input))"
     ).first?.rows.first
-    // Who has gone on with the input may have folded its ranges.
+    // A process that has taken over the input may have folded its ranges.
     guard found?[1] == "t" else { throw Fenced.error(plan.target.shown, plan.input) }
     let count = found?.int(0) ?? 0
     if count < expected { throw LostBatches.error(plan.target.shown, expected &- count) }
@@ -119,7 +119,7 @@ final class RangeWriter {
     return RangeOutcome(counts: counts, wasThere: false)
   }
 
-  /// What the server has of a range that is there already.
+  /// The outcome of a range that is in the table already.
   private func confirm(_ range: CopyRange, _ connection: any ServerLink) throws -> RangeOutcome {
     guard let row = try connection.run(plan.stored(range)).first?.rows.first,
       let stored = StoredRange(row), stored.isOf(range)
@@ -133,7 +133,7 @@ final class RangeWriter {
     return RangeOutcome(counts: stored.counts, wasThere: true)
   }
 
-  /// So many rejects, and so many of their bytes, are a statement.
+  /// The most rejects, and the most of their bytes, in one statement.
   private static let mostRejects = 500
   private static let mostRejectBytes = 4 << 20
 
@@ -157,7 +157,7 @@ extension RangeWriter: Sendable {}
 /// More records were rejected than allowed.
 struct TooManyRejects: Error {}
 
-/// What is said where another process has gone on with an input.
+/// The error where another process has taken over an input.
 enum Fenced {
   static func error(_ server: String, _ input: String) -> ServerError {
     ServerError(
@@ -167,7 +167,7 @@ enum Fenced {
   }
 }
 
-/// What is said where a server has lost what it had acknowledged.
+/// The error where a server has lost acknowledged batches.
 enum LostBatches {
   static func error(_ server: String, _ count: Int) -> ServerError {
     ServerError(

@@ -1,19 +1,19 @@
 import Base
 
-/// How many records may still be rejected, by parsers and by the server together.
+/// Counts the rejects of parsers and server together against the limit.
 ///
 /// Thread rule: any thread.
 final class RejectBudget: @unchecked Sendable {
   // @unchecked: everything is guarded by `lock`.
   private let lock = Lock()
   private let limit: ImportOptions.RejectLimit
-  /// Of parsers, and of ranges that were committed before.
+  /// Rejects of parsers, and of ranges that were committed before.
   private var own: Int
-  /// What the server refused of each range: set anew by each try.
+  /// The number of rows that the server refused of each range: each try sets it anew.
   private var refused: [Int: Int] = [:]
   private var first: Reject?
 
-  /// - Parameter rejected: in other inputs, and earlier runs of this one.
+  /// - Parameter rejected: the number of rejects in other inputs, and in earlier runs of this one.
   init(_ limit: ImportOptions.RejectLimit, rejected: Int) {
     self.limit = limit
     own = rejected
@@ -21,7 +21,7 @@ final class RejectBudget: @unchecked Sendable {
 
   /// Adds rejects of the parsers.
   ///
-  /// - Returns: whether they are too many now.
+  /// - Returns: whether there are too many now.
   func add(_ rejects: [Reject]) -> Bool {
     lock.withLock {
       own += rejects.count
@@ -30,9 +30,9 @@ final class RejectBudget: @unchecked Sendable {
     }
   }
 
-  /// Sets how many records of a range the server has refused.
+  /// Sets the rejects of a range that the server has refused.
   ///
-  /// - Returns: whether they are too many now.
+  /// - Returns: whether there are too many now.
   func set(_ rejects: [Reject], ofRange firstRecord: Int) -> Bool {
     lock.withLock {
       refused[firstRecord] = rejects.count
@@ -48,13 +48,13 @@ final class RejectBudget: @unchecked Sendable {
 
   private var count: Int { own + refused.values.reduce(0, +) }
 
-  /// How many there are.
+  /// The number of rejects.
   var total: Int { lock.withLock { count } }
 
-  /// The first that was told.
+  /// The first reject that was added.
   var firstReject: Reject? { lock.withLock { first } }
 
-  /// Whether they are too large a share of the records that were read.
+  /// Whether the rejects are too large a share of the records read.
   func exceedsShare(ofRecords records: Int) -> Bool {
     guard case .share(let share) = limit else { return false }
     return Double(total) > share * Double(records)

@@ -1,6 +1,6 @@
 import Base
 
-/// Brings the rows of a range into the table, inside a transaction that is open.
+/// Brings the rows of a range into the table, inside an open transaction.
 ///
 /// Thread rule: confined.
 struct RowTransfer {
@@ -14,10 +14,17 @@ struct RowTransfer {
     self.connection = connection
   }
 
+  /// What names of columns begin with that are none of the table's.
+  private var own: String {
+    var own = "sheaf_"
+    while plan.columns.contains(where: { $0.utf8.starts(with: ("\"" + own).utf8) }) { own += "_" }
+    return own
+  }
+
   /// What the server calls the table that rows are copied into.
   private var copiedName: String { plan.keys == nil ? plan.tableName : "sheaf_stage" }
 
-  /// All rows at once.
+  /// Transfers all rows at once.
   ///
   /// - Returns: rows that are left out because of their keys.
   /// - Throws: `ServerError`, also for a single row that the server refuses.
@@ -27,12 +34,12 @@ struct RowTransfer {
     return try transfer(0..<range.rowCount, &counts)
   }
 
-  /// Window by window, so that rows which the server refuses are found and left out: by the line that it
-  /// names, or else by halving.
+  /// Transfers the rows window by window, to find and leave out rows that the server refuses: by the line
+  /// that its error names, or else by halving.
   ///
-  /// - Parameter told: called with all that were refused so far; throws when they are too many.
-  /// - Returns: those and what is left out because of its key.
-  /// - Complexity: two statements a refused row where the server names the line, else O(log(rows)).
+  /// - Parameter told: called with all rows refused so far; throws when there are too many.
+  /// - Returns: the refused rows, and rows that are left out because of their keys.
+  /// - Complexity: two statements for each refused row where the server names the line, else O(log(rows)).
   func transferCarefully(_ counts: inout RowCounts, _ told: ([Reject]) throws -> Void) throws
     -> [Reject]
   {
@@ -41,14 +48,15 @@ struct RowTransfer {
     var refused: [Reject] = []
     var next = 0
     var width = range.rowCount
-    /// A row that the server has named, with its words.
+    /// The row that the server's error has named, with the server's reason.
     var known: (row: Int, reason: String)?
     while next < range.rowCount {
       if let found = known, found.row == next {
         try refuse(found.row, found.reason, &counts, &refused, told)
         known = nil
         next += 1
-        width = max(2, width)
+        // Often the next one is like it. Where the server tells lines, it costs no more to try two.
+        if plan.keys == nil { width = max(2, width) }
         continue
       }
       let end = min(known?.row ?? range.rowCount, next + width)
@@ -92,7 +100,8 @@ struct RowTransfer {
     try connection.run("SAVEPOINT sheaf_rows")
     do {
       let conflicts = try transfer(rows, &counts)
-      // What is looked at only when the transaction ends must be seen while the row can still be told.
+      // Constraints that the server checks only at the end of a transaction must be checked while the row can
+      // still be identified.
       if plan.engine.defersConstraints {
         try connection.run("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
       }
@@ -115,18 +124,21 @@ struct RowTransfer {
     let taken = try connection.copy(statement) { (put) throws(ServerError) in
       try range.forText(ofRows: rows) { (bytes) throws(ServerError) in try put(bytes) }
     }
-    guard taken == rows.count else {
-      throw ServerError(
-        .data,
-        "\(plan.target.shown): the server took \(taken) of \(rows.count) rows into \(plan.table) without a "
-          + "word: a trigger there leaves rows out, and what is not imported cannot be told; drop it for the "
-          + "import")
-    }
+    guard taken == rows.count else { throw leftOut(rows.count - taken, of: rows.count) }
   }
 
-  /// The row that a server names, from 1: `COPY apps, line 3, column size: "x"`, in whatever language.
+  /// What is said of rows that are gone though nothing was refused.
+  private func leftOut(_ count: Int, of all: Int) -> ServerError {
+    ServerError(
+      .data,
+      "\(plan.target.shown): the server took \(all &- count) of \(all) rows into \(plan.table) without a "
+        + "word: a trigger there leaves rows out, and what is not imported cannot be told; drop it for the "
+        + "import")
+  }
+
+  /// The row that a server's error names, from 1: `COPY apps, line 3, column size: "x"`, in any language.
   ///
-  /// - Parameter table: as the server names it there, without quotes and without its schema.
+  /// - Parameter table: its name in the error, without quotes and without its schema.
   static func line(_ context: String?, table: String) -> Int? {
     guard let context else { return nil }
     let mark = Array("COPY \(table), ".utf8)
@@ -135,7 +147,7 @@ struct RowTransfer {
       let start = (0...bytes.count - mark.count).first(where: { bytes[$0...].starts(with: mark) })
     else { return nil }
     let rest = bytes[(start + mark.count)...]
-    // The place ends with a comma or a colon; what is behind may be anything.
+    // The place ends with a comma or a colon; anything may follow.
     let digits = rest.prefix { $0 != 0x2C && $0 != 0x3A && $0 != 0x3B }.split(separator: 0x20)
       .first { $0.allSatisfy { (0x30...0x39).contains($0) } }
     guard let digits, let number = Int(String(decoding: digits, as: UTF8.self)),
@@ -159,12 +171,12 @@ extension RowTransfer {
 
   private var list: String { plan.columns.joined(separator: ", ") }
 
-  /// The table that rows wait in while they are compared: of the same types, without constraints, gone with
-  /// the transaction.
+  /// Makes the temporary table that rows wait in while their keys are compared: of the same types, without
+  /// constraints, dropped with the transaction.
   private func makeStage() throws {
     try connection.run(
       "CREATE TEMPORARY TABLE sheaf_stage ON COMMIT DROP AS SELECT \(list) FROM \(plan.table) WITH NO DATA; "
-        + "ALTER TABLE \(Self.stage) ADD COLUMN sheaf_row bigint GENERATED ALWAYS AS IDENTITY")
+        + "ALTER TABLE \(Self.stage) ADD COLUMN \(own)row bigint GENERATED ALWAYS AS IDENTITY")
   }
 
   private func merge(_ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts) throws
@@ -176,9 +188,9 @@ extension RowTransfer {
     case .error: conflicts = try insertNew(rows, keys, &counts)
     case .skip:
       let results = try connection.run(
-        "INSERT INTO \(plan.table) (\(list)) SELECT \(list) FROM \(Self.stage) ORDER BY sheaf_row ON "
+        "INSERT INTO \(plan.table) (\(list)) SELECT \(list) FROM \(Self.stage) ORDER BY \(own)row ON "
           + "CONFLICT (\(keys.key)) DO NOTHING RETURNING 1")
-      // Not the tag, which Citus counts shards into.
+      // Not from the tag: with Citus it counts shards too.
       let imported = results.last?.rows.count ?? 0
       counts.imported += imported
       counts.skipped += rows.count - imported
@@ -191,23 +203,24 @@ extension RowTransfer {
     return conflicts
   }
 
-  /// Rows whose key is new go in; of each key in the batch the first.
+  /// Inserts rows whose key is new: of each key in the batch the first.
   private func insertNew(
     _ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts
   ) throws -> [Reject] {
     // Names that no column has, whatever the key's are called.
-    let names = keys.keys.indices.map { "sheaf_key\($0 + 1)" }
+    let own = self.own
+    let names = keys.keys.indices.map { "\(own)key\($0 + 1)" }
     let told = zip(keys.keys, names).map { "\($0) AS \($1)" }.joined(separator: ", ")
     let same = zip(keys.keys, names).map { "added.\($1) = numbered.\($0)" }.joined(
       separator: " AND ")
     let group = names.map { "added.\($0)" }.joined(separator: ", ")
     let results = try connection.run(
-      "WITH numbered AS (SELECT *, row_number() OVER (ORDER BY sheaf_row) AS sheaf_place FROM "
+      "WITH numbered AS (SELECT *, row_number() OVER (ORDER BY \(own)row) AS \(own)place FROM "
         + "\(Self.stage)), added AS (INSERT INTO \(plan.table) (\(list)) SELECT \(list) FROM \(Self.stage) "
-        + "ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO NOTHING RETURNING \(told)), "
-        + "firsts AS (SELECT min(sheaf_place) AS place FROM numbered JOIN added ON \(same) "
-        + "GROUP BY \(group)) SELECT sheaf_place FROM numbered WHERE sheaf_place "
-        + "NOT IN (SELECT place FROM firsts) ORDER BY sheaf_place")
+        + "ORDER BY \(own)row ON CONFLICT (\(keys.key)) DO NOTHING RETURNING \(told)), "
+        + "firsts AS (SELECT min(\(own)place) AS place FROM numbered JOIN added ON \(same) "
+        + "GROUP BY \(group)) SELECT \(own)place FROM numbered WHERE \(own)place "
+        + "NOT IN (SELECT place FROM firsts) ORDER BY \(own)place")
     let places = (results.last?.rows ?? []).compactMap { $0.int(0) }.filter {
       (1...max(1, rows.count)).contains($0)
     }
@@ -225,27 +238,42 @@ extension RowTransfer {
   /// Rows of one key come one after the other, in the order of the input: a statement for the first of each,
   /// one for the second, and so on.
   private func upsert(_ rows: Range<Int>, _ keys: KeyedTable, _ counts: inout RowCounts) throws {
+    let own = self.own
     let rounds =
-      "(SELECT *, row_number() OVER (PARTITION BY \(keys.key) ORDER BY sheaf_row) AS sheaf_round FROM "
+      "(SELECT *, row_number() OVER (PARTITION BY \(keys.key) ORDER BY \(own)row) AS \(own)round FROM "
       + "\(Self.stage)) AS numbered"
-    let most = try connection.run("SELECT max(sheaf_round) FROM \(rounds)").last?.rows.first?.int(0)
+    let most = try connection.run("SELECT max(\(own)round) FROM \(rounds)").last?.rows.first?.int(0)
     let changed = keys.policy == .replace ? keys.tableColumns : plan.columns
     let assignments = changed.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     let old = changed.map { "sheaf_target.\($0)" }.joined(separator: ", ")
     let new = changed.map { "excluded.\($0)" }.joined(separator: ", ")
-    var written = 0
+    // What becomes of a row that is there is counted as it is compared, under its lock: whatever others
+    // commit meanwhile, and into partitions, too, which do not tell by `xmax` what was inserted.
+    let comparison =
+      "CASE WHEN ROW(\(old)) IS DISTINCT FROM ROW(\(new)) THEN \(Self.counting("updated")) <> '' ELSE "
+      + "\(Self.counting("unchanged")) = '' END"
+    var left = rows.count
     for round in 1...max(1, min(most ?? 1, rows.count)) {
       let results = try connection.run(
-        "INSERT INTO \(plan.table) AS sheaf_target (\(list)) SELECT \(list) FROM \(rounds) WHERE sheaf_round "
-          + "= \(round) ORDER BY sheaf_row ON CONFLICT (\(keys.key)) DO UPDATE SET \(assignments) WHERE "
-          + "ROW(\(old)) IS DISTINCT FROM ROW(\(new)) RETURNING CASE WHEN sheaf_target.xmax = 0 THEN 1 "
-          + "ELSE 0 END")
-      let answers = results.last?.rows ?? []
-      let imported = answers.count { $0[0] == "1" }
-      counts.imported += imported
-      counts.updated += answers.count - imported
-      written += answers.count
+        "SET LOCAL sheaf.updated = 0; SET LOCAL sheaf.unchanged = 0; INSERT INTO \(plan.table) AS "
+          + "sheaf_target (\(list)) SELECT \(list) FROM \(rounds) WHERE \(own)round = \(round) ORDER BY "
+          + "\(own)row ON CONFLICT (\(keys.key)) DO UPDATE SET \(assignments) WHERE \(comparison); "
+          + "SELECT current_setting('sheaf.updated'), current_setting('sheaf.unchanged')")
+      let written = results.dropLast().last?.count ?? 0
+      let updated = results.last?.rows.first?.int(0) ?? 0
+      let unchanged = results.last?.rows.first?.int(1) ?? 0
+      // A server may say anything.
+      counts.imported &+= written &- updated
+      counts.updated &+= updated
+      counts.unchanged &+= unchanged
+      left &-= written &+ unchanged
     }
-    counts.unchanged += rows.count - written
+    guard left == 0 else { throw leftOut(left, of: rows.count) }
+  }
+
+  /// Adds one to a number that is kept in a setting of the transaction: a text, and never an empty one.
+  private static func counting(_ name: String) -> String {
+    "pg_catalog.set_config('sheaf.\(name)', (pg_catalog.current_setting('sheaf.\(name)')::bigint + 1)::text, "
+      + "true)"
   }
 }

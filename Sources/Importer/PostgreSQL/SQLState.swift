@@ -8,49 +8,62 @@ struct SQLState: Equatable {
 
   /// Violated unique constraint.
   static let uniqueViolation = "23505"
+  /// The server, or the transaction, only reads.
+  static let readOnly = "25006"
 
-  /// What a program can do about it.
+  /// The kind of error that it is.
   var kind: ServerError.Kind {
     switch code {
-    case "42501", "3D000", "25006": return .missing
-    case "42804": return .data
+    case "42501", "3D000", Self.readOnly: return .missing
+    case "42804", "54000", "54001": return .data
     case "53300", "57P03", "55P03", "57014": return .busy
     default: break
     }
     switch codeClass {
     case "42", "0A", "3F", "54": return .usage
-    case "22", "23", "P0", "44": return .data
+    case _ where isOfFunctions: return .data
+    case "22", "23", "44": return .data
     case "28": return .missing
     case "40": return .busy
     default: return .inputOutput
     }
   }
 
-  /// Whether the same transaction may go well when it is begun anew.
+  /// Whether the same transaction may succeed when it is begun anew.
   var isTransient: Bool {
     switch code {
     case "57P01", "57P02", "57P03", "53300", "55P03", "40001", "40P01", "40003": true
-    // Limits of the server's for who says nothing, inside a transaction and outside.
+    // The server's limits for silent clients, inside a transaction and outside.
     case "25P03", "57P05": true
-    // Of shards and of nodes that others reach for us.
+    // Errors between a coordinator and its shards or nodes.
     case "XX000": true
     default: codeClass == "08" || codeClass == "40" || codeClass == "58"
     }
   }
 
-  /// Whether single rows are refused, so that the others may go in.
+  /// Whether single rows are refused, so that the others may be imported.
   var isOfRows: Bool {
-    ["22", "23", "44", "P0"].contains(codeClass) || code == "42804"
+    // 54000: a row, or its part in an index, that is longer than a page.
+    ["22", "23", "44"].contains(codeClass) || ["42804", "54000", "54001"].contains(code)
+      || isOfFunctions
   }
 
-  /// What to do about it; empty where the server's words say it.
+  /// Whether a trigger or a function of the database's has raised it, by itself or with a code of its own: no
+  /// server has such by itself.
+  private var isOfFunctions: Bool {
+    ["09", "21", "27", "38", "39", "45", "P0"].contains(codeClass)
+      || code.utf8.first.map { [UInt8(ascii: "U"), UInt8(ascii: "Z")].contains($0) } ?? false
+  }
+
+  /// Advice for the user; empty where the server's message suffices.
   var advice: String {
     switch code {
     case "28P01", "28000":
       "; check user and password (PGPASSWORD, PGPASSFILE or ~/.pgpass keep it out of the command)"
     case "3D000": "; create the database first, or name another one"
     case "42501": "; have the rights granted: docs/distributed.md lists what an import needs"
-    case "25006": "; name the primary server: this one only reads"
+    case Self.readOnly:
+      "; this server only reads: name the primary, or several hosts and target_session_attrs=read-write"
     case "53300": "; wait for connections to come free, or use fewer --connections"
     case "53100": "; free some space on the server, and go on with --resume"
     case "57P03": "; wait until the server has started"
@@ -61,10 +74,10 @@ struct SQLState: Equatable {
     }
   }
 
-  /// The code in a message of a connection that was refused, which has it since errors are verbose:
-  /// `FATAL:  28P01: password authentication failed`.
+  /// The code in the message of a refused connection, which includes it because errors are verbose: `FATAL:
+  /// 28P01: password authentication failed`.
   static func inMessage(_ message: String) -> SQLState? {
-    // The word before is in the server's language.
+    // The word before the code is in the server's language.
     for part in message.split(separator: ":").dropFirst() {
       let code = part.drop { $0 == " " }
       if code.utf8.count == 5, part.first == " ", code.contains(where: \.isNumber),

@@ -2,10 +2,10 @@ import Base
 
 /// Names and values as parts of statements.
 enum SQLText {
-  /// The longest name: PostgreSQL cuts longer ones off without a word, and two of them may become one.
+  /// The longest name: PostgreSQL cuts longer ones silently, and two of them may become the same.
   static let longestName = 63
 
-  /// A name, quoted: whatever is in it, it is a name.
+  /// A quoted name, whatever characters it has.
   static func name(_ name: String) -> String {
     "\"" + name.replacing(sign: "\"", with: "\"\"") + "\""
   }
@@ -20,7 +20,7 @@ enum SQLText {
       case "\\":
         hasBackslash = true
         quoted += "\\\\"
-      // No text of PostgreSQL's has it; libpq would end the statement there.
+      // No text of PostgreSQL has a NUL; libpq would end the statement there.
       case "\0": quoted += "\u{FFFD}"
       default: quoted.unicodeScalars.append(scalar)
       }
@@ -28,7 +28,7 @@ enum SQLText {
     return (hasBackslash ? " E" : "") + quoted + "'"
   }
 
-  /// The same, or NULL.
+  /// The text as a literal, or NULL.
   static func literal(_ text: String?) -> String { text.map { literal($0) } ?? "NULL" }
 
   /// Bytes as a literal of type `bytea`.
@@ -43,7 +43,7 @@ enum SQLText {
     return text + "'::bytea"
   }
 
-  /// Why something cannot be a name of the server's; nil where it can.
+  /// Why a name cannot be one of the server's; nil where it can.
   static func problem(withName name: String) -> String? {
     if name.isEmpty { return "it is empty" }
     if name.utf8.contains(0) { return "it has a NUL character" }

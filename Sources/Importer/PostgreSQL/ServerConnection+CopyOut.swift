@@ -1,17 +1,17 @@
 import Base
 
-/// Results that come row by row.
+/// Results that arrive row by row.
 extension ServerConnection {
   /// A column of a query's result.
   struct ResultColumn {
     let name: String
-    /// The number of its type, which it has in every database; 0 where there is none.
+    /// The OID of its type, the same in every database; 0 where there is none.
     let type: Int
   }
 
-  /// The columns of a statement's result, of which it gives no rows.
+  /// The columns of a statement's result. The statement's rows are not fetched.
   ///
-  /// - Parameter statement: one alone: the server refuses several.
+  /// - Parameter statement: a single one: the server refuses several.
   func columns(of statement: String) throws(ServerError) -> [ResultColumn] {
     try sendAlone(statement)
     var columns: [ResultColumn] = []
@@ -25,9 +25,9 @@ extension ServerConnection {
     return columns
   }
 
-  /// Begins a `COPY ... TO STDOUT`, whose rows `nextCopied` then gives.
+  /// Begins a `COPY ... TO STDOUT`; `nextCopied` then gives its rows.
   ///
-  /// - Parameter statement: one alone: the server refuses several.
+  /// - Parameter statement: a single one: the server refuses several.
   func beginCopyingOut(_ statement: String) throws(ServerError) {
     try sendAlone(statement)
     guard let result = try nextResult() else { throw lost("copying") }
@@ -40,15 +40,15 @@ extension ServerConnection {
 
   enum Copied {
     case row
-    /// The server has sent nothing more yet.
+    /// No row has arrived yet.
     case nothingYet
-    /// Behind the last row, after which the server has found no error.
+    /// The last row has been given, and the server has reported no error.
     case end
   }
 
-  /// Calls `body` with the next row of a `COPY ... TO STDOUT`, its line's end included.
+  /// Calls `body` with the next row of a `COPY ... TO STDOUT`, including its line end.
   ///
-  /// - Parameter waits: whether for a row, if none is there yet.
+  /// - Parameter waits: whether to wait for a row that has not arrived yet.
   func nextCopied(waits: Bool, _ body: (UnsafeRawBufferPointer) -> Void) throws(ServerError)
     -> Copied
   {
@@ -81,7 +81,7 @@ extension ServerConnection {
     try flush()
   }
 
-  /// Takes all that is left of a statement's answer.
+  /// Reads the rest of a statement's answer.
   private func finish(_ body: (OpaquePointer) -> Void) throws(ServerError) {
     var failure: ServerError?
     var isAnswered = false

@@ -1,38 +1,38 @@
 import Base
 
-/// One answer of a server to one statement.
+/// A server's answer to one statement.
 struct ServerResult: Sendable {
-  /// What the server says that it did, such as `COPY 10` or `COMMIT`.
+  /// The server's command tag, such as `COPY 10` or `COMMIT`.
   let tag: String
-  /// How many rows were changed or given.
+  /// The number of rows that were changed or returned.
   let count: Int
   let rows: [ServerRow]
 }
 
-/// A row that a server gave: whatever it has in it, asking for a field is no error.
+/// A row of a server's answer: asking for any field of it is no error.
 struct ServerRow: Sendable {
   /// nil for null.
   let fields: [String?]
 
-  /// A field; nil for null, and where there is none.
+  /// A field; nil for null, and for a field that the row does not have.
   subscript(index: Int) -> String? { fields.indices.contains(index) ? fields[index] : nil }
 
-  /// A field that is a whole number.
+  /// A field as a whole number; nil when it is none.
   func int(_ index: Int) -> Int? { self[index].flatMap { Int($0) } }
 }
 
-/// A connection to a PostgreSQL server that never waits without looking whether it is still to.
+/// A connection to a PostgreSQL server. While it waits, it keeps asking whether to give up.
 ///
 /// Thread rule: one thread at a time.
 final class ServerConnection: ServerLink {
   let library: LibPQ
-  let handle: LibPQ.Handle
+  private(set) var handle: LibPQ.Handle
   /// Asked while the server is silent: true gives the connection up.
   private let isCancelled: () -> Bool
-  /// Without an answer for so long the connection is given up; nil: as long as it takes.
+  /// Seconds without an answer after which the connection is closed; nil: no limit.
   let silence: Double?
   private var isClosed = false
-  /// How the server is named in errors: without a password.
+  /// The server's name in errors: without a password.
   let name: String
 
   /// How long connecting may take where the address does not say, in seconds.
@@ -42,9 +42,9 @@ final class ServerConnection: ServerLink {
   /// Connects.
   ///
   /// - Parameters:
-  ///   - silence: seconds without an answer after which it is given up; nil: as long as it takes.
+  ///   - silence: seconds without an answer after which the connection is closed; nil: no limit.
   ///   - isStopping: asked while connecting: true gives up.
-  ///   - isCancelled: asked while the server is silent: true gives the connection up.
+  ///   - isCancelled: asked while the server is silent: true closes the connection.
   /// - Throws: `ServerError`.
   init(
     _ target: ServerTarget, silence: Double? = nil, isStopping: () -> Bool,
@@ -58,11 +58,9 @@ final class ServerConnection: ServerLink {
       throw ServerError(.inputOutput, "\(target.shown): no memory for a connection")
     }
     self.handle = handle
-    _ = library.setVerbosity(handle, LibPQ.Code.verbose)
-    // Else they would go to standard error.
-    _ = library.setNoticeReceiver(handle, { _, _ in }, nil)
+    prepare()
     do {
-      try connect(seconds: target.connectSeconds ?? Self.connectSeconds, isStopping)
+      try connect(target, isStopping)
     } catch {
       close()
       throw error
@@ -71,6 +69,12 @@ final class ServerConnection: ServerLink {
 
   deinit { close() }
 
+  private func prepare() {
+    _ = library.setVerbosity(handle, LibPQ.Code.verbose)
+    // Else they would go to standard error.
+    _ = library.setNoticeReceiver(handle, { _, _ in }, nil)
+  }
+
   /// Ends it; what was not committed is rolled back by the server.
   func close() {
     if isClosed { return }
@@ -78,7 +82,7 @@ final class ServerConnection: ServerLink {
     library.finish(handle)
   }
 
-  /// Whether it may still be used.
+  /// Whether the connection can still be used.
   var isOpen: Bool { !isClosed && library.status(handle) == LibPQ.Code.connectionOK }
 
   /// Whether a transaction is open, failed or not.
@@ -89,14 +93,18 @@ final class ServerConnection: ServerLink {
   /// As `150018` for 15.18.
   var serverVersion: Int { Int(library.serverVersion(handle)) }
 
-  /// What the server has said of itself.
+  /// A parameter that the server has reported.
   func parameter(_ name: String) -> String? {
     library.parameter(handle, name).map { String(cString: $0) }
   }
 
-  private func connect(seconds: Double, _ isStopping: () -> Bool) throws(ServerError) {
-    let patience = SilenceLimit(seconds)
-    if library.status(handle) == 1 { throw refused() }
+  private func connect(_ target: ServerTarget, _ isStopping: () -> Bool) throws(ServerError) {
+    if library.status(handle) == 1 { throw refused(target) }
+    let options = library.options(of: handle)
+    let seconds = try seconds(options["connect_timeout"])
+    var hosts = ServerHost.list(options)
+    var host = self.host
+    var patience = SilenceLimit(seconds)
     var state = LibPQ.Code.pollingWriting
     while true {
       switch state {
@@ -110,29 +118,75 @@ final class ServerConnection: ServerLink {
         if isStopping() || isCancelled() {
           throw ServerError(.interrupted, "interrupted while connecting to \(name)")
         }
-        if patience.isOver {
-          throw ServerError(
-            .busy, "\(name): no answer within \(Int(seconds)) seconds; check host and port",
-            isDisconnected: true)
+        if self.host != host {
+          // Each has its time.
+          (host, patience) = (self.host, SilenceLimit(seconds))
+        } else if patience.isOver {
+          guard startElsewhere(target, &hosts) else {
+            throw ServerError(
+              .busy, "\(name): no answer within \(Int(seconds)) seconds; check host and port",
+              isDisconnected: true)
+          }
+          if library.status(handle) == 1 { throw refused(target) }
+          (host, patience) = (self.host, SilenceLimit(seconds))
+          state = LibPQ.Code.pollingWriting
+          continue
         }
         state = library.connectPoll(handle)
       case LibPQ.Code.pollingOK:
         guard library.setNonblocking(handle, 1) == 0 else { throw lost("connecting") }
         return
-      default: throw refused()
+      default: throw refused(target)
       }
     }
   }
 
+  /// The host that libpq tries to connect to, and its port.
+  private var host: [String] {
+    [library.host(handle), library.port(handle)].map { $0.map { String(cString: $0) } ?? "" }
+  }
+
+  /// Begins anew with the hosts beside the one that does not answer: libpq goes on to them by itself only
+  /// from one that refuses.
+  ///
+  /// - Returns: false where there are no others.
+  private func startElsewhere(_ target: ServerTarget, _ hosts: inout [ServerHost]) -> Bool {
+    let silent = host
+    let index = hosts.firstIndex { $0.isCalled(silent[0], port: silent[1]) } ?? 0
+    if hosts.count < 2 { return false }
+    hosts.remove(at: index)
+    guard let other = target.start(hosts) else { return false }
+    library.finish(handle)
+    handle = other
+    prepare()
+    return true
+  }
+
+  /// How long a host has to answer, in seconds.
+  private func seconds(_ given: String?) throws(ServerError) -> Double {
+    let text = (given ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    if text.isEmpty { return Self.connectSeconds }
+    guard let seconds = Int32(text) else {
+      throw ServerError(
+        .usage, "\(name): connect_timeout is '\(text)', which is no whole number of seconds",
+        isDisconnected: true)
+    }
+    return seconds > 0 ? Double(min(seconds, 3600)) : Self.connectSeconds
+  }
+
   /// Why the server cannot be connected to, by what libpq says.
-  private func refused() -> ServerError {
+  private func refused(_ target: ServerTarget) -> ServerError {
     let message = LibPQ.line(library.errorMessage(handle))
-    // Where in the server's source it was said is of no use here.
+    // The place in the server's source code is of no use here.
     let said = message.split(separator: "; ").filter { !$0.hasPrefix("LOCATION:") }
-    let text = said.isEmpty ? "the connection failed" : said.joined(separator: "; ")
+    let text =
+      said.isEmpty
+      ? "the connection failed" : target.withoutSecrets(said.joined(separator: "; "))
     guard let state = SQLState.inMessage(message) else {
-      let isTrust = ["certificate", "SSL", "GSSAPI", "password supplied"].contains(
-        where: text.contains)
+      let isTrust = [
+        "certificate", "SSL", "GSSAPI", "password supplied", "private key", "channel binding",
+        "requirepeer",
+      ].contains(where: text.contains)
       let kind: ServerError.Kind = isTrust ? .missing : Self.isOfAddress(text) ? .usage : .busy
       return ServerError(kind, "\(name): \(text)", isDisconnected: true)
     }
@@ -140,12 +194,14 @@ final class ServerConnection: ServerLink {
       state.kind, "\(name): \(text)\(state.advice)", sqlState: state.code, isDisconnected: true)
   }
 
-  /// Whether libpq has not even tried, since what it was given is no address. It speaks English here: no
-  /// program of ours asks for another language.
+  /// Whether libpq has not even tried to connect, because it was given no valid address. Its message is in
+  /// English: no program here asks for another language.
   static func isOfAddress(_ message: String) -> Bool {
-    ["invalid ", "could not match ", "could not parse network address"].contains {
-      message.hasPrefix($0)
-    }
+    [
+      "invalid ", "could not match ", "could not parse network address", "definition of service ",
+      "service file ", "syntax error in service file ", "nested service specifications ",
+      "Unix-domain socket path ",
+    ].contains { message.hasPrefix($0) } || message.contains(" failed: invalid integer value ")
   }
 
   func lost(_ what: String) -> ServerError {
@@ -159,9 +215,9 @@ final class ServerConnection: ServerLink {
 
   // MARK: Statements
 
-  /// Runs statements that are sent together, and gives what the server answers to each.
+  /// Runs statements that are sent together, and returns the answer to each.
   ///
-  /// - Throws: `ServerError` for the first that failed; those behind it were not run.
+  /// - Throws: `ServerError` for the first that failed; the statements after it were not run.
   @discardableResult
   func run(_ statements: String) throws(ServerError) -> [ServerResult] {
     try send(statements)
@@ -173,7 +229,7 @@ final class ServerConnection: ServerLink {
       case LibPQ.Code.commandOK, LibPQ.Code.tuplesOK, LibPQ.Code.emptyQuery:
         results.append(answer(result))
       case LibPQ.Code.copyIn, LibPQ.Code.copyOut:
-        // Nobody has asked for it here: leaving it is the only way out.
+        // No statement here asked for a copy: closing the connection is the only way out.
         close()
         throw ServerError(
           .inputOutput, "\(name): the server began to copy unasked", isDisconnected: true)
@@ -185,7 +241,7 @@ final class ServerConnection: ServerLink {
     return results
   }
 
-  /// Ends a transaction that failed; the connection is closed where that fails too.
+  /// Rolls a failed transaction back; closes the connection where that fails too.
   func rollBack() {
     guard isOpen else { return close() }
     guard isInTransaction else { return }
@@ -198,8 +254,8 @@ final class ServerConnection: ServerLink {
     try flush()
   }
 
-  /// Sends what is buffered. The server may be sending too: what it says is read meanwhile, so that neither
-  /// waits for the other.
+  /// Sends the buffered bytes, and meanwhile reads what the server sends, so that neither waits for the
+  /// other.
   func flush() throws(ServerError) {
     var limit = SilenceLimit(silence)
     while true {
@@ -227,7 +283,7 @@ final class ServerConnection: ServerLink {
     }
   }
 
-  /// The next answer; nil behind the last.
+  /// The next answer; nil after the last.
   func nextResult() throws(ServerError) -> OpaquePointer? {
     var limit = SilenceLimit(silence)
     while library.isBusy(handle) == 1 {
@@ -256,13 +312,15 @@ final class ServerConnection: ServerLink {
     func field(_ code: Int32) -> String? {
       library.resultError(result, code).map { LibPQ.line($0) }
     }
-    guard let code = field(LibPQ.Code.sqlState) else {
+    guard let given = field(LibPQ.Code.sqlState) else {
       let text = LibPQ.line(library.resultMessage(result))
       return ServerError(
         .inputOutput,
         "\(name): \(text.isEmpty ? "the connection was lost" : text); go on with --resume",
         statement: statement, isDisconnected: true)
     }
+    // What a standby says where a transaction asks to write as it begins.
+    let code = given == "0A000" && parameter("in_hot_standby") == "on" ? SQLState.readOnly : given
     let state = SQLState(code)
     let detail = field(LibPQ.Code.detail).map { " (\($0))" } ?? ""
     let words = "\(field(LibPQ.Code.message) ?? "")\(detail) [\(code)]"
@@ -274,9 +332,9 @@ final class ServerConnection: ServerLink {
 
   // MARK: Copying
 
-  /// Runs a `COPY ... FROM STDIN` with what `write` puts.
+  /// Runs a `COPY ... FROM STDIN` with the bytes that `write` puts.
   ///
-  /// - Returns: how many rows the server says that it has taken.
+  /// - Returns: the number of rows that the server reports to have taken.
   func copy(
     _ statement: String,
     _ write: (_ put: (UnsafeRawBufferPointer) throws(ServerError) -> Void) throws(ServerError) ->
@@ -314,7 +372,7 @@ final class ServerConnection: ServerLink {
     throw failure
   }
 
-  /// Sends a piece; false when the server has refused the copy already, as its answer will say.
+  /// Sends a piece; false when the server has already refused the copy, as its answer will say.
   private func put(_ bytes: UnsafeRawBufferPointer) throws(ServerError) -> Bool {
     var limit = SilenceLimit(silence)
     var done = 0
@@ -344,14 +402,14 @@ final class ServerConnection: ServerLink {
         System.waitForSocket(library.socket(handle), writing: true, milliseconds: Self.pause)
         guard library.consumeInput(handle) == 1 else { throw lost("copying") }
         try look(&limit, "copying")
-      // The answer says why.
+      // The answer has the reason.
       default: return
       }
     }
   }
 }
 
-/// How long somebody may say nothing.
+/// How long the other side may be silent.
 struct SilenceLimit {
   private let end: UInt64?
 

@@ -1,6 +1,6 @@
 import Base
 
-/// Which of the servers that speak PostgreSQL's protocol one is, and what is different there.
+/// The kind of a server that speaks PostgreSQL's protocol, and how it differs from PostgreSQL.
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct ServerEngine: Sendable, Equatable {
@@ -13,14 +13,14 @@ struct ServerEngine: Sendable, Equatable {
 
   let kind: Kind
 
-  /// What is said by those on which nothing can be promised.
+  /// Names in the versions of servers on which the import can promise nothing.
   private static let unsupported = ["Redshift", "Materialize", "QuestDB"]
 
   // MARK: Finding
 
-  /// Asks a server what it is.
+  /// Asks a server which engine it is.
   ///
-  /// - Throws: `ServerError` of the kind `usage` for one on which nothing is promised.
+  /// - Throws: `ServerError` of the kind `usage` for an engine that is not supported.
   static func of(_ connection: any ServerLink) throws -> ServerEngine {
     let version = try connection.run("SELECT version()").last?.rows.first?[0] ?? ""
     func refusal(_ reason: String) -> ServerError {
@@ -55,11 +55,11 @@ struct ServerEngine: Sendable, Equatable {
     return version.contains("Greenplum") ? .greenplum : .postgreSQL
   }
 
-  /// Why a version cannot keep the promise; nil where it can.
+  /// Why a version cannot import exactly once; nil where it can.
   ///
   /// - Parameters:
-  ///   - version: what it says of itself.
-  ///   - number: as `150018`, of the PostgreSQL that it is like.
+  ///   - version: as the server reports it.
+  ///   - number: of the PostgreSQL that it is compatible with, such as `150018`.
   func problem(_ version: String, number: Int) -> String? {
     switch kind {
     case .postgreSQL: number >= 120_000 ? nil : "PostgreSQL 12 or newer is needed"
@@ -98,21 +98,21 @@ struct ServerEngine: Sendable, Equatable {
 
   // MARK: What is different
 
-  /// What a transaction begins with. Everything is set for it alone: a pool may give the connection to
-  /// somebody else afterwards.
+  /// The statements that begin a transaction. All settings are local to it: a pool may give the connection to
+  /// another client afterwards.
   func begin(isSynchronous: Bool) -> [String] {
     let limits = [
       "SET LOCAL lock_timeout = \(LoadPlan.lockMilliseconds)",
       "SET LOCAL idle_in_transaction_session_timeout = \(LoadPlan.idleMilliseconds)",
       "SET LOCAL statement_timeout = 0",
     ]
-    // There FOR SHARE locks nothing where transactions are serializable, and these fence by themselves. It
-    // has no settings for what is flushed, and none for dead peers.
+    // CockroachDB's FOR SHARE locks nothing in serializable transactions, which need no lock to fence. It has
+    // no settings for flushing, and none for dead peers.
     if kind == .cockroachDB {
       return ["BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE"] + limits
         + ["SET LOCAL TimeZone = 'UTC'"]
     }
-    // Else a COPY commits every 20,000 rows by itself.
+    // Otherwise a COPY commits after every 20,000 rows.
     let copies =
       kind == .yugabyteDB ? ["SET LOCAL yb_default_copy_from_rows_per_transaction = 0"] : []
     return [
@@ -121,24 +121,24 @@ struct ServerEngine: Sendable, Equatable {
     ] + limits + copies + [
       "SET LOCAL tcp_keepalives_idle = 20", "SET LOCAL tcp_keepalives_interval = 5",
       "SET LOCAL tcp_keepalives_count = 4", "SET LOCAL DateStyle = 'ISO, YMD'",
-      "SET LOCAL TimeZone = 'UTC'",
+      "SET LOCAL TimeZone = 'UTC'", "SET LOCAL IntervalStyle = 'postgres'",
     ]
   }
 
-  /// Whether transactions of others can be ended that nobody goes on with.
+  /// Whether this engine lets a client end abandoned transactions of other connections.
   var endsTransactions: Bool { kind != .cockroachDB }
 
-  /// Whether there are constraints that are looked at only when a transaction ends.
+  /// Whether constraints may be checked only at the end of a transaction.
   var defersConstraints: Bool { kind != .cockroachDB }
 
-  /// Without its global deadlock detector, one transaction at a time works on `sheaf_input` there.
+  /// Greenplum without its global deadlock detector lets one transaction at a time change `sheaf_input`.
   var mostLanes: Int { kind == .greenplum ? 1 : .max }
 
-  /// Refuses what an engine cannot do.
+  /// Refuses options that the engine cannot support.
   ///
   /// - Parameters:
   ///   - hasKey: whether rows wait in a temporary table until their keys are compared.
-  ///   - truncates: whether the table is emptied in the transaction that notes the inputs.
+  ///   - truncates: whether the table is emptied in the transaction that registers the inputs.
   /// - Throws: `ServerError` of the kind `usage`.
   func check(hasKey: Bool, truncates: Bool, server: String) throws(ServerError) {
     if kind == .postgreSQL { return }

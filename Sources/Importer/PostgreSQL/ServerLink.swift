@@ -1,53 +1,53 @@
-/// A connection to a server, as far as claims, lanes and leases know it: `ServerConnection` is the real one,
-/// and tests have one to a model of a server.
+/// A connection to a server, as claims, lanes and leases use it: `ServerConnection` is the real one, and
+/// tests connect to a model of a server.
 ///
 /// Thread rule: one thread at a time.
 protocol ServerLink: AnyObject {
-  /// How the server is named in errors: without a password.
+  /// The server's name in errors: without a password.
   var name: String { get }
-  /// Whether it may still be used.
+  /// Whether the connection can still be used.
   var isOpen: Bool { get }
   /// As `150018` for 15.18.
   var serverVersion: Int { get }
 
-  /// What the server has said of itself.
+  /// A parameter that the server has reported.
   func parameter(_ name: String) -> String?
 
-  /// Runs statements that are sent together, and gives what the server answers to each.
+  /// Runs statements that are sent together, and returns the answer to each.
   ///
-  /// - Throws: `ServerError` for the first that failed; those behind it were not run.
+  /// - Throws: `ServerError` for the first that failed; the statements after it were not run.
   @discardableResult
   func run(_ statements: String) throws(ServerError) -> [ServerResult]
 
-  /// Runs a `COPY ... FROM STDIN` with what `write` puts.
+  /// Runs a `COPY ... FROM STDIN` with the bytes that `write` puts.
   ///
-  /// - Returns: how many rows the server says that it has taken.
+  /// - Returns: the number of rows that the server reports to have taken.
   func copy(
     _ statement: String,
     _ write: (_ put: (UnsafeRawBufferPointer) throws(ServerError) -> Void) throws(ServerError) ->
       Void
   ) throws(ServerError) -> Int
 
-  /// Ends a transaction that failed; the connection is closed where that fails too.
+  /// Rolls a failed transaction back; closes the connection where that fails too.
   func rollBack()
 
-  /// Ends it; what was not committed is rolled back by the server.
+  /// Closes the connection; the server rolls an open transaction back.
   func close()
 }
 
-/// What connects to a server, any number of times.
+/// Connects to a server, any number of times.
 ///
 /// Thread rule: a plain value, `Sendable`.
 protocol ServerAccess: Sendable {
-  /// How the server is shown: without a password.
+  /// The server's name for the user: without a password.
   var shown: String { get }
 
   /// Connects.
   ///
   /// - Parameters:
-  ///   - silence: seconds without an answer after which the connection is given up; nil: as long as it takes.
+  ///   - silence: seconds without an answer after which the connection is closed; nil: no limit.
   ///   - isStopping: asked while connecting: true gives up.
-  ///   - isCancelled: asked while the server is silent: true gives the connection up.
+  ///   - isCancelled: asked while the server is silent: true closes the connection.
   /// - Throws: `ServerError`.
   func connect(
     silence: Double?, isStopping: () -> Bool, isCancelled: @escaping () -> Bool

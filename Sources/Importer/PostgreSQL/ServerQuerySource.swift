@@ -1,25 +1,25 @@
 import Base
 import Engine
 
-/// The rows of a query of a server's, as CSV with a header.
+/// The rows of a server's query, as CSV with a header.
 ///
-/// Memory is that of a row. Nothing is kept of what was read: it cannot be read again.
+/// It holds one row in memory, and none that was read: the rows cannot be read again.
 ///
 /// Thread rule: see `ByteSource`.
 final class ServerQuerySource: ByteSource, @unchecked Sendable {
-  // @unchecked: only the one thread that reads touches the connection and what is left; see `ByteSource`.
+  // @unchecked: only the one thread that reads touches the connection and `left`; see `ByteSource`.
   let name: String
   var identity: InputIdentity? { nil }
   var isCancelled: @Sendable () -> Bool = { false }
-  /// The columns' types, in their order; nil for those that have none here.
+  /// The columns' types, in their order; nil for types without an equivalent here.
   let types: [ColumnType?]
   private let connection: ServerConnection
-  /// Of a row that was longer than what was asked for.
+  /// The rest of a row that was longer than the reader asked for.
   private var left: [UInt8] = []
   private var leftStart = 0
   private var isAtEnd = false
 
-  /// Connects, and begins the query, in a transaction that only reads and sees one state of the database.
+  /// Connects and begins the query, in a read-only transaction that sees one state of the database.
   ///
   /// - Parameter isCancelled: asked while the server is silent: true ends the wait.
   /// - Throws: `ImportError.queryFailed`, `.interrupted`.
@@ -30,7 +30,7 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
       connection = try ServerConnection(
         target, isStopping: isCancelled, isCancelled: isCancelled)
       try connection.run(Self.settings)
-      // On lines of its own: it may end with a comment.
+      // The query stands on lines of its own: it may end with a comment.
       let columns = try connection.columns(
         of: "SELECT * FROM (\n\(query.text)\n) AS sheaf_query LIMIT 0")
       types = columns.map { Self.type($0.type) }
@@ -47,12 +47,13 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
 
   private static let settings =
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL TimeZone = "
-    + "'UTC'; SET LOCAL extra_float_digits = 1; SET LOCAL statement_timeout = 0; SET LOCAL "
+    + "'UTC'; SET LOCAL IntervalStyle = 'postgres'; SET LOCAL bytea_output = 'hex'; SET LOCAL "
+    + "extra_float_digits = 1; SET LOCAL statement_timeout = 0; SET LOCAL "
     + "idle_in_transaction_session_timeout = 0"
 
-  /// What values of a type of PostgreSQL's are, as they are spelled in CSV.
+  /// The type of a PostgreSQL type's values, as they are spelled in CSV.
   private static func type(_ oid: Int) -> ColumnType {
-    // Exact, as a numeric is.
+    // A decimal is exact, as a numeric is.
     oid == 1700 ? .decimal : ServerTable.type(oid) ?? .text
   }
 

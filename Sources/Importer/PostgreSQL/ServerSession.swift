@@ -1,15 +1,14 @@
 import Base
 
-/// A server that is worked with until it is done: the connection is made when it is needed, and made anew
-/// when it was lost.
+/// A session that reconnects: it connects when it is first used, and again when the connection was lost.
 ///
 /// Thread rule: one thread at a time.
 final class ServerSession {
   let target: any ServerAccess
   private let retrySeconds: Double
-  /// Whether failures that may pass are to be thrown now.
+  /// Whether to throw transient failures instead of trying again.
   private let isStopping: @Sendable () -> Bool
-  /// Whether even an answer that is under way is not waited for.
+  /// Whether to stop waiting even for an answer that is under way.
   private let isAbandoned: @Sendable () -> Bool
   private var connection: (any ServerLink)?
   private var hasConnected: Bool
@@ -17,10 +16,10 @@ final class ServerSession {
   private(set) var connections = 0
 
   /// - Parameters:
-  ///   - retrySeconds: for how long failures that may pass are retried.
-  ///   - hasConnected: whether the server was there already, so that one that is not is waited for.
+  ///   - retrySeconds: how long transient failures are retried.
+  ///   - hasConnected: whether the server was reachable before: then a failed connection is retried.
   ///   - isStopping: asked between tries and while connecting: true ends them.
-  ///   - isAbandoned: asked while the server is silent: true gives it up.
+  ///   - isAbandoned: asked while the server is silent: true closes the connection.
   init(
     _ target: any ServerAccess, retrySeconds: Double, hasConnected: Bool = false,
     isStopping: @escaping @Sendable () -> Bool, isAbandoned: @escaping @Sendable () -> Bool
@@ -32,7 +31,7 @@ final class ServerSession {
     self.isAbandoned = isAbandoned
   }
 
-  /// Ends the connection; what is not committed is rolled back.
+  /// Closes the connection; the server rolls an open transaction back.
   func close() {
     connection?.close()
     connection = nil
@@ -49,11 +48,11 @@ final class ServerSession {
     return new
   }
 
-  /// Does something on the server, again where it fails in a way that may pass.
+  /// Runs `work` on the server, and again where it fails with a transient error.
   ///
-  /// - Parameter work: which may be done any number of times, whatever became of a try before. It need not
-  ///   end a transaction that it leaves by an error.
-  /// - Throws: `ServerError`, and what else `work` throws.
+  /// - Parameter work: may be run any number of times, however an earlier try ended. It need not end a
+  ///   transaction that it leaves by an error.
+  /// - Throws: `ServerError`, and whatever else `work` throws.
   func use<Result>(_ work: (any ServerLink) throws -> Result) throws -> Result {
     var backoff = Backoff(seconds: retrySeconds)
     while true {
@@ -82,12 +81,12 @@ final class ServerSession {
 @available(*, unavailable)
 extension ServerSession: Sendable {}
 
-/// Pauses between tries, each about twice as long as the one before and no two alike, so that those who
-/// failed together do not come back together.
+/// Pauses between tries, each about twice as long as the one before and partly random, so that clients that
+/// failed together do not return together.
 struct Backoff {
   private let end: UInt64
   private var milliseconds = 50
-  /// Who was stopped for longer than that tries once more, and hears what became of its input.
+  /// A process that was stopped for longer than the limit tries once more, to learn the state of its input.
   private var isFirst: Bool
 
   private static let longest = 2000
@@ -97,7 +96,7 @@ struct Backoff {
     isFirst = seconds > 0
   }
 
-  /// Waits; false when the time is over, or `isStopping` says so.
+  /// Waits; false when the time is over, or `isStopping` returns true.
   mutating func pause(_ isStopping: () -> Bool) -> Bool {
     let pause = System.jitter(milliseconds / 2...milliseconds)
     milliseconds = min(2 * milliseconds, Self.longest)

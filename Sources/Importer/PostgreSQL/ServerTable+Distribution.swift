@@ -1,10 +1,10 @@
-/// Tables whose rows Citus keeps on several machines.
+/// Tables whose rows Citus distributes over several machines.
 extension ServerTable {
   /// How a table is distributed.
   struct Distribution: Sendable, Equatable {
-    /// The column by whose values; nil: every machine has all rows.
+    /// The distribution column; nil: every machine has all rows.
     let column: String?
-    /// Whether this server is the one that knows all checkpoint tables.
+    /// Whether this server is the coordinator, which has all checkpoint tables.
     let isCoordinator: Bool
     /// `h` by hashes, `n` not at all, `a` by appending shards, `r` by ranges.
     let method: String
@@ -26,8 +26,8 @@ extension ServerTable {
     }
   }
 
-  /// Refuses what cannot be kept exactly once on several machines, and a table that is distributed otherwise
-  /// than was asked for.
+  /// Refuses tables into which an import over several machines cannot be exactly once, and a table that is
+  /// distributed otherwise than the user asked for.
   ///
   /// - Throws: `ServerError` of the kind `usage`.
   func check(
@@ -65,13 +65,13 @@ extension ServerTable {
         + "row is not told there for the other ways")
   }
 
-  /// A statement that distributes a table which was just made.
+  /// A statement that distributes a table that was just made.
   ///
   /// - Parameters:
-  ///   - given: its name, as it was given.
+  ///   - given: its name, as the user gave it.
   ///   - names: of its columns.
-  ///   - keys: the names of the columns that are the primary key; empty: it has none.
-  /// - Throws: `ServerError` for a column that it has not, or that the key does not hold.
+  ///   - keys: the columns of the primary key; empty: the table has none.
+  /// - Throws: `ServerError` for a column that the table does not have, or that is not part of the key.
   static func distribution(
     _ given: String, by column: String, of names: [String], keys: [String],
     _ policy: ConflictPolicy,

@@ -1,17 +1,17 @@
 import Engine
 
-/// A table of a server's, as an import finds it.
+/// A table of a server, as an import finds it.
 struct ServerTable: Sendable {
   struct ServerColumn: Sendable, Equatable {
     let name: String
-    /// How values are read and sent; nil: as they are spelled, whatever the server makes of them.
+    /// The type by which values are read and sent; nil: as they are spelled, for the server to read.
     let type: ColumnType?
-    /// As the server calls its type.
+    /// The server's name for its type.
     let typeName: String
     let isNullable: Bool
-    /// Whether a row needs no value for it.
+    /// Whether a row may omit its value.
     let hasDefault: Bool
-    /// Whether the server computes it, so that none can be given.
+    /// Whether the server computes it: no value can be given for it.
     let isGenerated: Bool
     let isIdentity: Bool
 
@@ -24,7 +24,7 @@ struct ServerTable: Sendable {
       (self.isGenerated, self.isIdentity) = (isGenerated, isIdentity)
     }
 
-    /// As one is that Sheaf makes.
+    /// A column as Sheaf makes it.
     init(making name: String, _ type: ColumnType, isNumeric: Bool, isNullable: Bool) {
       self.init(
         name: name, type: type == .data ? nil : type,
@@ -32,7 +32,7 @@ struct ServerTable: Sendable {
         hasDefault: false, isGenerated: false, isIdentity: false)
     }
 
-    /// Whether it keeps every digit.
+    /// Whether it stores every digit.
     var isNumeric: Bool { typeName.hasPrefix("numeric") }
   }
 
@@ -44,7 +44,7 @@ struct ServerTable: Sendable {
 
   /// The table, qualified and quoted.
   var qualified: String { SQLText.name(schema) + "." + SQLText.name(name) }
-  /// For people, and for keys of the checkpoint tables.
+  /// The name for the user, and for keys of the checkpoint tables.
   var shown: String { schema + "." + name }
 
   // MARK: Finding
@@ -52,9 +52,9 @@ struct ServerTable: Sendable {
   /// Looks for a table; nil where there is none.
   ///
   /// - Parameters:
-  ///   - given: a name, or a schema and a name with a point between them: the whole is a name first.
+  ///   - given: a name, or a schema and a name with a point between them. It is first tried as a name.
   ///   - connection: to the database.
-  /// - Throws: `ServerError`, also for what is there and cannot be loaded exactly once.
+  /// - Throws: `ServerError`, also for a table or view that cannot be loaded exactly once.
   static func find(_ given: String, _ connection: any ServerLink) throws -> ServerTable? {
     for (schema, name) in candidates(given) {
       let place =
@@ -78,7 +78,7 @@ struct ServerTable: Sendable {
     return nil
   }
 
-  /// What a name may mean.
+  /// The tables that a name may mean.
   private static func candidates(_ given: String) -> [(schema: String?, name: String)] {
     guard let point = given.utf8.firstIndex(of: UInt8(ascii: ".")), point != given.startIndex else {
       return [(nil, given)]
@@ -137,7 +137,7 @@ struct ServerTable: Sendable {
     }
   }
 
-  /// How values of a type of PostgreSQL's are read, by the number that it has in every database.
+  /// The type by which values of a PostgreSQL type are read, by its OID, the same in every database.
   static func type(_ oid: Int) -> ColumnType? {
     switch oid {
     case 16: .bool
@@ -145,7 +145,7 @@ struct ServerTable: Sendable {
     case 700, 701, 1700: .double
     case 1082: .date
     case 1083: .time
-    // Both are given the moment in UTC: one without a zone would drop another one silently.
+    // Both types get the moment in UTC: the type without a zone would silently drop another zone.
     case 1114, 1184: .dateTime
     case 2950: .uuid
     case 25, 1042, 1043: .text
@@ -155,12 +155,12 @@ struct ServerTable: Sendable {
 
   // MARK: Making
 
-  /// More cannot be in a table of PostgreSQL's.
+  /// PostgreSQL's limit for a table.
   static let mostColumns = 1600
 
   /// A statement that makes a table.
   ///
-  /// - Parameter keys: the names of the columns that are the primary key, in its order; empty: it has none.
+  /// - Parameter keys: the columns of the primary key, in its order; empty: the table has none.
   /// - Throws: `ServerError` for names and numbers that PostgreSQL does not take.
   static func creation(
     _ given: String, _ columns: [(name: String, type: ColumnType)], keys: [String], isNumeric: Bool,
@@ -216,7 +216,7 @@ struct ServerTable: Sendable {
       + Self.typeName(type, isNumeric: isNumeric)
   }
 
-  /// The name of a table that is to be made, quoted.
+  /// The quoted name of a table that is to be made.
   static func qualified(_ given: String) -> String {
     let (schema, name) = candidates(given).last ?? (nil, given)
     return (schema.map { SQLText.name($0) + "." } ?? "") + SQLText.name(name)

@@ -1,17 +1,15 @@
 import Base
 
-/// A server to connect to, any number of times, with the library that does it.
+/// A server's address, to connect to any number of times, with the library that connects.
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct ServerTarget: ServerAccess {
   let library: LibPQ
-  /// How it is shown: without a password.
+  /// The address for the user: without a password.
   let shown: String
-  /// How long connecting may take, by the address; nil: it does not say.
-  let connectSeconds: Double?
   private let address: String
 
-  /// - Throws: `ServerError`: the library is missing, or the address cannot be read.
+  /// - Throws: `ServerError` when the library is missing, or the address cannot be read.
   init(_ address: String) throws(ServerError) {
     library = try LibPQ.load()
     self.address = address
@@ -23,11 +21,10 @@ struct ServerTarget: ServerAccess {
       library.freeMemory(message)
       throw ServerError(.usage, "\(shown): the address cannot be read: \(Self.harmless(reason))")
     }
-    connectSeconds = Self.seconds(parsed)
     library.freeParsed(parsed)
   }
 
-  /// What libpq says of an address it cannot read, without the parts of it that are quoted there: one of
+  /// libpq's reason why it cannot read an address, without the parts of the address that it quotes: one of
   /// them may be the password.
   static func harmless(_ reason: String) -> String {
     if reason.isEmpty { return "it is no URL and no list of key=value" }
@@ -35,22 +32,15 @@ struct ServerTarget: ServerAccess {
       .joined(separator: "\"")
   }
 
-  /// `connect_timeout`, in the array of options that libpq has read: a struct of six pointers and a
-  /// number each, the first of which is the keyword and the fourth the value.
-  private static func seconds(_ parsed: UnsafeMutableRawPointer) -> Double? {
-    let stride = 7 * MemoryLayout<UnsafeRawPointer>.size
-    var place = UnsafeRawPointer(parsed)
-    while let keyword = place.load(as: UnsafePointer<CChar>?.self) {
-      let value = place.load(
-        fromByteOffset: 3 * MemoryLayout<UnsafeRawPointer>.size, as: UnsafePointer<CChar>?.self)
-      if String(cString: keyword) == "connect_timeout", let value,
-        let seconds = Int(String(cString: value)), seconds > 0
-      {
-        return Double(min(seconds, 3600))
-      }
-      place += stride
-    }
-    return nil
+  /// What is said of a connection, without what the address has and does not show: where a password has a
+  /// sign in it that ends one, such as `/` or `@`, its rest is taken for a port or a host.
+  func withoutSecrets(_ text: String) -> String {
+    let (given, visible) = (Array(address.utf8), Array(shown.utf8))
+    return text.parts(at: "\"").enumerated().map { index, part in
+      let bytes = Array(part.utf8)
+      let isHidden = index % 2 == 1 && given.contains(bytes) && !visible.contains(bytes)
+      return isHidden ? "..." : part
+    }.joined(separator: "\"")
   }
 
   func connect(
@@ -61,15 +51,21 @@ struct ServerTarget: ServerAccess {
   }
 
   /// Begins to connect; nil where there is no memory.
-  func start() -> LibPQ.Handle? {
-    // Later ones overrule what the address says of the same.
+  ///
+  /// - Parameter hosts: instead of those of the address; empty: these.
+  func start(_ hosts: [ServerHost] = []) -> LibPQ.Handle? {
+    // Later ones overrule what the address says of the same. What is empty overrules nothing.
     let names = [
       "fallback_application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
-      "dbname",
-      "client_encoding",
+      "dbname", "client_encoding", "host", "hostaddr", "port",
     ]
+    func list(_ part: (ServerHost) -> String) -> String {
+      hosts.allSatisfy { part($0).isEmpty } ? "" : hosts.map(part).joined(separator: ",")
+    }
     // A peer that is gone is found out in a minute; one that is at work may take its time.
-    let values = ["sheaf", "30", "10", "3", address, "UTF8"]
+    let values = [
+      "sheaf", "30", "10", "3", address, "UTF8", list(\.name), list(\.address), list(\.port),
+    ]
     return withTexts(names) { names in
       withTexts(values) { values in library.connect(names, values, 1) }
     }
@@ -88,7 +84,7 @@ struct ServerTarget: ServerAccess {
       var pointers: [LibPQ.Text?] = starts.map { start in buffer.baseAddress.map { $0 + start } }
       pointers.append(nil)
       return pointers.withUnsafeBufferPointer { list -> Result in
-        // Never nil: there is the end at least.
+        // Never nil: the list has at least its end.
         withExtendedLifetime(bytes) { body(list.baseAddress ?? Self.none) }
       }
     }

@@ -4,8 +4,8 @@ extension ImportPlan {
   /// The plan of an input that was opened and matched with its table.
   ///
   /// - Parameters:
-  ///   - columns: other ones than those of the match.
-  ///   - encodes: whether parsers encode clusters; nil: as the batch size and the input's size say.
+  ///   - columns: used instead of those of the match.
+  ///   - encodes: whether parsers encode clusters; nil: decided by the batch size and the input's size.
   init(
     _ file: InputFile, _ opened: InputPlanner.Opened, _ match: TableMatch, _ options: ImportOptions,
     columns: [PlannedColumn]? = nil, encodes: Bool? = nil

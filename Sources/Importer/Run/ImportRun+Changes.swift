@@ -1,9 +1,9 @@
 import Base
 import Engine
 
-/// `ImportOptions.changes`: what the import has changed, as it is told by the version before it.
+/// `ImportOptions.changes`: the changes of the import, from a comparison with the version before it.
 extension ImportRun {
-  /// Refuses a file of changes that cannot be.
+  /// Refuses a file of changes that cannot be created.
   func checkChanges() throws {
     guard let path = options.changes else { return }
     if path == "-" {
@@ -18,8 +18,8 @@ extension ImportRun {
     try ChangesFile.check(path)
   }
 
-  /// Writes what the import has changed, once it is durable; of an interrupted one nothing: who goes on with
-  /// it writes what all of it did.
+  /// Writes the changes of the import, once it is durable. After an interrupted import writes nothing: the
+  /// run that resumes it writes the changes of both.
   ///
   /// - Throws: `ImportError.changesNotWritten`.
   mutating func writeChanges(_ file: ChangesFile, _ database: Database) throws {
@@ -59,7 +59,7 @@ extension ImportRun {
     }
   }
 
-  /// Counts what differs, and writes it.
+  /// Counts the objects that differ, and writes them.
   func tell(
     from before: Snapshot, to after: Snapshot, _ file: ChangesFile?,
     _ counts: inout ImportReport.Changes

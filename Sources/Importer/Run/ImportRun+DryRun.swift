@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// Dry runs: the import itself, into a database that takes what is written and ends with the process.
+/// Dry runs: the import itself, into a copy of the database whose changes end with the process.
 extension ImportRun {
   /// Does everything that the import would, and compares the table before and after.
   mutating func rehearse() throws {
@@ -28,12 +28,12 @@ extension ImportRun {
     }
   }
 
-  /// A database to write in.
+  /// The copy of the database that a dry run writes in.
   private final class Rehearsal {
     let database: Database
     /// The file; nil: there is none.
     private let file: Database?
-    /// What is rehearsed with, held until then.
+    /// The version that it begins from, held until `close`.
     private var version: Snapshot?
 
     init(_ database: Database, _ file: Database?, _ version: Snapshot?) {
@@ -42,13 +42,13 @@ extension ImportRun {
 
     func close() {
       try? database.close()
-      // The lock file goes with the last who holds anything.
+      // The last one that holds a version or the file removes the lock file.
       version = nil
       try? file?.close()
     }
   }
 
-  /// Nil where nothing is known of a table, and nothing asked that one would tell.
+  /// Nil when there is no database, and no option needs one.
   private func openRehearsal() throws -> Rehearsal? {
     var file: Database?
     if try System.statusIfPresent(path: options.database) != nil {
@@ -68,13 +68,13 @@ extension ImportRun {
         of: file, path: options.database, options: options.engine, folder: folder)
       return Rehearsal(database, file, version)
     } catch {
-      // What is thrown is what is told; the lock file must not stay behind.
+      // The error thrown is the one to report; the lock file must not be left behind.
       try? file?.close()
       throw error
     }
   }
 
-  /// Counts what would change, where objects are known by their keys, and writes it where that is asked for.
+  /// Counts the objects that would change, if objects are known by their keys, and writes them if asked for.
   private mutating func tellChanges(
     since before: Snapshot, _ after: Snapshot, _ file: ChangesFile?
   ) throws {

@@ -2,16 +2,15 @@ import Base
 import Engine
 
 extension ImportRun {
-  /// What follows when everything is committed and durable: the file's size, and a compaction if
-  /// there is to be one.
+  /// The steps after everything is committed and durable: the file's size, and a compaction if one is due.
   mutating func finish(_ database: Database) throws {
     do {
       try tidy(database)
     } catch let error as EngineError where !report.isInterrupted {
       switch error {
-      // What was committed may be lost.
+      // Committed batches may be lost.
       case .poisoned, .displaced: throw error
-      // Whoever repeats the import does it twice.
+      // The error must not suggest repeating the import: its records would be there twice.
       default: throw ImportError.notTidied(cause: error)
       }
     }
@@ -25,7 +24,7 @@ extension ImportRun {
       decision: options.compaction.mode == .never ? .disabled : .notNeeded, before: use.total,
       after: use.total)
     if report.isInterrupted {
-      // Somebody is waiting for the end.
+      // The user is waiting for the end.
       report.compaction = CompactionResult(
         decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
     } else if options.compaction.shouldCompact(total: use.total, used: use.needed) {
@@ -49,7 +48,7 @@ extension ImportRun {
     report.pending = try pending(database)
   }
 
-  /// In place of the file where nobody else has it open, or else beside those who have.
+  /// Replaces the file if nobody else has it open, and otherwise compacts it in use.
   private mutating func compact(_ database: Database) throws -> CompactionResult {
     let alone = try database.compact(shouldStop: options.shouldStop)
     switch alone.decision {
@@ -62,6 +61,6 @@ extension ImportRun {
     }
   }
 
-  /// Whoever waits for the import shall not wait for readers.
+  /// A compaction in use waits only this long for readers: the caller of the import is waiting.
   private static let secondsForReaders = 1.0
 }

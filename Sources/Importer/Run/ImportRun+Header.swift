@@ -1,8 +1,8 @@
 import Engine
 
-/// How inputs are understood whose first record leaves a doubt.
+/// Inputs whose first record may or may not be a header.
 extension ImportRun {
-  /// An input as the table and the first input say.
+  /// An input read in accordance with the table and the first input.
   func alike(_ file: InputFile, _ opened: InputPlanner.Opened) throws
     -> InputPlanner.Opened
   {
@@ -20,9 +20,9 @@ extension ImportRun {
         + "say so with --header yes or --header no, or import it by itself")
   }
 
-  /// A header with one name less than the records have fields has names of rows before it in a new table. In
-  /// one that is there, whose names it has, it is more likely that a name was lost, and all values would go
-  /// into the column beside their own.
+  /// Refuses a header with one name less than the records have fields, if the existing table has these names.
+  /// In a new table the first column would have the names of rows; here a lost name is more likely, and all
+  /// values would go into the column beside their own.
   ///
   /// - Throws: `ImportError.malformedHeader`.
   private func checkShortHeader(_ file: InputFile, _ opened: InputPlanner.Opened) throws {
@@ -38,10 +38,10 @@ extension ImportRun {
         + "'\(first)' for the names of rows")
   }
 
-  /// An input whose first record was taken for names, though the table it goes into has none and the
-  /// values fit: it is a record, which must not be lost.
+  /// An input whose first record was taken for names although its table has none and the values fit: the
+  /// record must not be lost.
   ///
-  /// - Throws: `ImportError.unlikeTable` where they do not fit, or the input cannot be read again.
+  /// - Throws: `ImportError.unlikeTable` if they do not fit, or the input cannot be read again.
   private func byPosition(_ file: InputFile, _ opened: InputPlanner.Opened) throws
     -> InputPlanner.Opened
   {

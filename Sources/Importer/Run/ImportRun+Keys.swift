@@ -1,9 +1,9 @@
-/// The primary key of an import, and what needs one.
+/// The primary key of an import, and options that need one.
 extension ImportRun {
-  /// The primary key of the import: the one that the table has, or is to get.
+  /// The primary key of the import: the table's present or future one.
   func keys(of table: TableContents?) throws -> [String] {
     let own = table?.keyColumns ?? []
-    // In another order they are the same for an import.
+    // For an import the order of a key's columns does not matter.
     if !own.isEmpty, !options.keys.isEmpty, Set(own) != Set(options.keys) {
       func shown(_ keys: [String]) -> String { "'\(keys.joined(separator: ", "))'" }
       throw ImportError.invalidOption(
@@ -11,7 +11,7 @@ extension ImportRun {
           + "name another table with --table")
     }
     let keys = own.isEmpty ? options.keys : own
-    // Who only looks at the input has no table.
+    // `sniff` has no table.
     if keys.isEmpty, options.conflictPolicy != .error, !options.isSniffing {
       throw ImportError.invalidOption(
         "--on-conflict \(options.conflictPolicy.rawValue) needs a key, and table '\(tableName)' has "

@@ -24,8 +24,8 @@ extension ImportRun {
     }
   }
 
-  /// Deletes what no input has, in the transaction that all of them were written in, or in the one that makes
-  /// what is pending visible, unless that is more than may be.
+  /// Deletes the objects that no input has, unless there are more than allowed. Does so in the transaction of
+  /// all inputs, or in the one that publishes the pending table.
   ///
   /// - Throws: `ImportError.tooManyDeletions`, `.tooFewRecords`, `.rejectedBeforeDeletion`.
   mutating func deleteMissing(_ database: Database?) throws {

@@ -1,9 +1,9 @@
 import Base
 import Engine
 
-/// How an import comes to its database, while others may have it.
+/// Opening the database and taking its job lock, with others waited for.
 extension ImportRun {
-  /// Opens the database for writing. The turn of the first transaction is waited for as opening is.
+  /// Opens the database for writing. The wait for the first transaction's turn counts as a part of opening.
   func open(_ waiting: Waiting) throws -> Database {
     var settings = options.engine
     settings.waiting = waiting
@@ -16,7 +16,7 @@ extension ImportRun {
     }
   }
 
-  /// Keeps other jobs out.
+  /// Excludes other jobs.
   func lockJob(_ patience: inout Patience) throws -> JobLock {
     do {
       return try JobLock(options.database, creates: origin == nil, &patience)

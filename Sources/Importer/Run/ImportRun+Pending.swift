@@ -1,16 +1,16 @@
 import Base
 import Engine
 
-/// `ImportOptions.publication`: what is pending beside the visible table, and how it takes its place.
+/// `ImportOptions.publication`: the pending table beside the visible one, and its publication.
 extension ImportRun {
-  /// What is pending for the import's table; nil when nothing is.
+  /// The pending table of the import's table; nil when there is none.
   func pending(_ database: Database) throws -> PendingTable? {
     try database.snapshot().pendingTables.first { $0.name == tableName }
   }
 
-  /// Finds out whether the import goes on with what is pending.
+  /// Decides whether the import continues the pending table.
   ///
-  /// - Throws: `ImportError.cannotResume` when it would go on beside it.
+  /// - Throws: `ImportError.cannotResume` when it would write beside it.
   mutating func choosePending(_ database: Database) throws {
     guard let transaction, let old = try pending(database) else { return }
     let what =
@@ -37,30 +37,30 @@ extension ImportRun {
     let memory = try InputMemory(snapshot.table(tableName), in: snapshot)
     for file in files
     where try Resumption(file: file, memory: memory, options: options).hasChanged() {
-      // What it said before must not become visible with what it says now.
+      // Its earlier records must not be published with this run's.
       report.notes.append(
         "\(what): it is dropped, and all inputs are read anew, since \(file.name) has changed")
       return
     }
     if options.deletesMissing, let other = try others(in: memory).first {
-      // What it brought would stay, although no input has it.
+      // Its objects would stay although no input has them.
       report.notes.append(
         "\(what): it is dropped, and all inputs are read anew, since it has records of "
           + "\(other.input.path.isEmpty ? "an input" : other.input.path), which is not named now")
       return
     }
     transaction.hasPending = true
-    // Those of the batches before are there: what is counted from now on comes to them.
+    // The table has the objects of earlier batches: the report counts from these on.
     report.objectsBefore = old.objects
   }
 
-  /// What is remembered of inputs that this run does not have.
+  /// The checkpoints of inputs that this run does not have.
   private func others(in memory: InputMemory) throws -> [Checkpoint] {
     let named = Set(files.map(\.key))
     return try memory.all().filter { !named.contains($0.input.name) }
   }
 
-  /// The version whose table the import goes on from: the pending one, if there is any, else the visible.
+  /// The version whose table the import continues: the pending one, if there is one, else the visible.
   func shown(_ database: Database?) throws -> Snapshot? {
     guard let database else { return nil }
     if transaction?.hasPending == true, let pending = try database.pendingSnapshot(of: tableName) {
@@ -69,7 +69,7 @@ extension ImportRun {
     return try database.snapshot()
   }
 
-  /// Makes all that was imported visible.
+  /// Publishes the pending table.
   ///
   /// - Returns: false when nothing is pending.
   /// - Throws: `ImportError.cannotResume` when a part of an input would become visible that this run has not

@@ -2,11 +2,11 @@ import Base
 import Engine
 
 extension ImportRun {
-  /// Where an input's import begins, and what it knows of the table: values only, so that no snapshot
-  /// of the table as it was stays held while the import goes on.
+  /// The point where an input's import begins, with facts about the table: values only, so that no snapshot
+  /// of the old table is held during the import.
   struct Start {
     let checkpoint: Checkpoint
-    /// The checkpoint as the table has it; nil: the import begins anew.
+    /// The checkpoint in the table; nil: the import begins at the start.
     let known: Checkpoint?
     let schema: TableSchema?
     let match: TableMatch
@@ -39,7 +39,7 @@ extension ImportRun {
       return Start(
         checkpoint: checkpoint, known: nil, schema: table?.schema, match: match, types: match.types)
     }
-    // What was added to a complete input may be read in another way than what it had.
+    // Records added to a complete input may be read with other options than the earlier ones.
     guard own.options == digest || own.isComplete else {
       throw ImportError.cannotResume(
         path: file.name,
@@ -67,7 +67,7 @@ extension ImportRun {
 
   /// Leaves out an input that was imported completely before.
   ///
-  /// - Parameter rejects: where its rejects belong; nil: no other input's do.
+  /// - Parameter rejects: the place of its rejects; nil: no other input shares their file.
   mutating func passOver(
     _ file: InputFile, _ checkpoint: Checkpoint, _ rejects: RejectNamer.Choice?
   ) throws {
@@ -80,11 +80,11 @@ extension ImportRun {
     if let rejects { rejectFiles.add(checkpoint, to: rejects) }
   }
 
-  /// Makes durable what says that an input is complete: whoever wrote it may have been killed before its
-  /// last flush, and nobody reads the input again.
+  /// Makes the version durable that says that an input is complete. Its writer may have been killed before
+  /// the last flush, and nobody would read the input again.
   private mutating func confirm() throws {
     guard let database = transaction?.database, !isConfirmed else { return }
-    // Taking the writers' turn flushes what others have left.
+    // Taking the writers' turn flushes the commits of others.
     if transaction?.isOpen != true { try database.beginWrite().rollBack() }
     isConfirmed = true
   }
@@ -92,12 +92,12 @@ extension ImportRun {
   mutating func resumed(_ file: InputFile, _ checkpoint: Checkpoint, isComplete: Bool) {
     let point = ImportReport.ResumePoint(
       record: checkpoint.records, byteOffset: checkpoint.byteOffset, isComplete: isComplete)
-    // Of several inputs, the one that the import goes on in is the one to tell of.
+    // Of several inputs, the report names the one in which the import resumes.
     if report.resumedAt?.isComplete ?? true { report.resumedAt = point }
     report.files.append(.init(path: file.path, resumedAt: point))
   }
 
-  /// Tells of an input whose contents were imported under another path.
+  /// Notes an input whose contents were imported under another path.
   mutating func noteTwin(_ file: InputFile, _ twin: Checkpoint, isLeftOut: Bool) {
     let other = twin.input.path.isEmpty ? "an input" : twin.input.path
     note(
@@ -109,7 +109,7 @@ extension ImportRun {
       ], file)
   }
 
-  /// Tells of rejects files that are shorter than they were.
+  /// Notes rejects files that are shorter than before.
   mutating func noteShortage(_ file: InputFile, _ place: RejectPlace) throws {
     let path = rejectFiles.path(of: file.path, place)
     for (path, expected) in [
@@ -125,7 +125,7 @@ extension ImportRun {
     }
   }
 
-  /// Where `options.resume` goes on. Never `changed`: that is an error, or begins anew.
+  /// The point where `options.resume` continues. Never `changed`: that throws, or begins at the start.
   func find(
     _ file: InputFile, _ opened: inout InputPlanner.Opened, _ state: TableState
   ) throws -> Resumption.Finding {
@@ -134,7 +134,7 @@ extension ImportRun {
       try alike(file, open(file))
     }
     guard case .changed(let reason) = finding else { return finding }
-    // Its records meet the objects of the common part by their keys, or none at all.
+    // Records of the common part find the existing objects by their keys, so that repeating them is harmless.
     let isHarmless = try options.conflictPolicy != .error && !keys(of: state.contents).isEmpty
     guard isHarmless || truncationIsDue else {
       throw ImportError.inputChanged(
@@ -151,23 +151,24 @@ extension ImportRun {
     return .fresh
   }
 
-  /// Whether the table was last changed by an import of just these inputs, in their order.
+  /// Whether the last import that changed the table was of exactly these inputs, in their order.
   private var isLastRun: Bool {
     get throws {
       guard let transaction,
         let last = try ImportRuns.list(transaction.database.snapshot(), table: tableName).last
       else { return false }
-      // Of many inputs not all are listed.
+      // Not all of many inputs are listed.
       return last.status == .complete && last.inputCount == files.count
         && last.inputs.map(\.path) == files.map { PathText.shown($0.path) }
     }
   }
 
-  /// Whether one of several inputs has changed since it was imported, so that `truncate` means all of
+  /// Whether one of several inputs has changed since it was imported, so that `truncate` applies to all of
   /// them.
   func startsOver(_ memory: InputMemory?) throws -> Bool {
     if options.deletesMissing, options.resume {
-      // What an input has that is passed over would be missing. What is pending already is met by its keys.
+      // The table would lack the records of an input that is left out. In a pending table they are found by
+      // their keys.
       if transaction?.hasPending == true { return true }
       guard let memory, try isLastRun else { return true }
       return try !files.allSatisfy {
@@ -180,11 +181,11 @@ extension ImportRun {
     }
   }
 
-  /// Makes the table forget what was imported of these inputs before: all of them are to be imported now,
-  /// and a later run with `resume` must not take an earlier one's end for this one's.
+  /// Removes the table's checkpoints of these inputs. All of them will be imported now, and a later run with
+  /// `resume` must not take an earlier import's end for this one's.
   func forget(_ database: Database) throws {
     if options.publishesAtEnd {
-      // Once the pending table is begun: the visible one is not touched.
+      // Done when the pending table is begun: the visible one is not changed.
       transaction?.forgotten = Set(files.map(\.key))
       return
     }
@@ -199,7 +200,7 @@ extension ImportRun {
     }
   }
 
-  /// Nil for what another version of Sheaf wrote, which is in the way of --resume only.
+  /// Nil for a checkpoint of another version of Sheaf; it only prevents --resume.
   private func knownMemory(_ table: Table, _ database: Database) throws -> InputMemory? {
     do {
       return try InputMemory(table, in: database.snapshot())

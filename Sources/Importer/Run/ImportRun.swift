@@ -9,31 +9,31 @@ struct ImportRun {
   let tableName: String
   private let started = System.monotonicNanoseconds
   var report = ImportReport()
-  /// Looked at, not opened: there may be thousands.
+  /// Examined, not opened: there may be thousands.
   let files: [InputFile]
-  /// The first input that is not empty, looked at before the database is touched.
+  /// The first input that is not empty, opened before the database.
   private var firstOpened: (index: Int, opened: InputPlanner.Opened)?
-  /// How the first input was understood, which the others are compared with.
+  /// How the first input was read; the others are compared with it.
   var first: (name: String, opened: (hasHeader: Bool, header: Header))?
-  /// True when `truncate` is to begin anew with all inputs, since one of them has changed.
+  /// True when `truncate` must begin again with all inputs, since one of them has changed.
   var startsOver = false
-  /// True until `truncate` has been done, or an input has been found that goes on from an earlier run.
+  /// True until `truncate` has been done, or an input has been found that continues an earlier run.
   var truncationIsDue: Bool
-  /// What the inputs are written in; nil for a dry run without a table.
+  /// Writes the inputs; nil for a dry run without a table.
   var transaction: ImportTransaction?
-  /// Whether the version that `resume` asks is durable.
+  /// Whether the version that `resume` has read is durable.
   var isConfirmed = false
-  /// What the table remembers, and the version that says so.
+  /// The checkpoints in the table, and the version that has them.
   private var remembered: (version: UInt64, memory: InputMemory)?
-  /// What the values of the columns look like, by the columns' numbers, as far as this run knows it.
+  /// The classes of the columns' values, by the columns' numbers, as far as this run knows them.
   private var seen: [UInt32: TypeSet] = [:]
   var rejectFiles: RejectNamer
-  /// Of the table that the next input goes into, which a dry run only looks at; nil: there is none.
+  /// The schema of the table that the next input goes into, for dry runs; nil: there is none.
   var tableSchema: TableSchema?
-  /// Those that read and parse; this one writes.
+  /// The threads that read and parse; the calling thread writes.
   private let threads = PipelineThreads()
   let times = SerialTimes()
-  /// What was noted of the input that is being imported.
+  /// Notes about the input that is being imported.
   private var fileNotes: [String] = []
   /// The database as it was before the first input gave its first bytes; nil: there was none.
   let origin: DatabaseOrigin?
@@ -62,7 +62,7 @@ struct ImportRun {
     if let kept = options.keepVersions, !(0...1000).contains(kept) {
       throw ImportError.invalidOption("versions to be kept must be from 0 to 1000")
     }
-    // Before the database is touched: a missing input must not leave an empty database behind.
+    // Before the database is opened: a missing input must not leave an empty database behind.
     files = try InputFile.list(options.inputs)
     try InputPlanner.check(files, options)
     bytesTotal = Self.bytesTotal(files)
@@ -81,12 +81,12 @@ struct ImportRun {
     for (index, file) in files.enumerated() {
       do {
         let opened = try open(file)
-        // Nor must options that do not fit it.
+        // Nor must options that do not fit the input.
         if options.namesColumns { try checkNames(opened) }
         firstOpened = (index, opened)
         return
       } catch ImportError.emptyInput(let path) {
-        // Among several, an empty one is no reason to give up.
+        // One empty input among several is not an error.
         if index == files.count - 1 { throw ImportError.emptyInput(path: path) }
       }
     }
@@ -96,8 +96,8 @@ struct ImportRun {
     do {
       _ = try TableMatch(opened, options, table: nil)
     } catch let error as ImportError {
-      // The table may know a column that the input has no longer, or give one a type: it is asked later,
-      // before anything is changed.
+      // The table may know a column that the input no longer has, or give one a type: it is asked later,
+      // before any change.
       guard try System.statusIfPresent(path: options.database) != nil else { throw error }
     }
   }
@@ -139,9 +139,9 @@ struct ImportRun {
     if options.dryRun {
       try rehearse()
     } else {
-      // Before the database is opened: whoever waits must not keep a compaction from it.
+      // Before the database is opened: while waiting, this import must not prevent a compaction.
       var patience = Patience(options.waiting)
-      // A pipe may have taken hours to give its first bytes.
+      // A pipe may have taken hours to give its first bytes; the path may name another database by now.
       try origin?.check()
       let job = try lockJob(&patience)
       defer { withExtendedLifetime(job) {} }
@@ -157,9 +157,9 @@ struct ImportRun {
       do {
         report.objectsBefore = try existingTable(database)?.count ?? 0
         let changes = try options.changes.map { try ChangesFile($0, like: options.database) }
-        // Who truncates or deletes forgets with the rows, in one transaction: a run that is killed in between
-        // would leave rows that nobody knows of, and the next one with `resume` would import them
-        // again.
+        // With `truncate` and deletions the checkpoints go with the rows, in one transaction. If a run were
+        // killed in between, rows without a checkpoint would be left, and the next one with `resume` would
+        // import them again.
         try choosePending(database)
         if !options.resume, !options.truncate, !options.deletesMissing { try forget(database) }
         try importAll(database)
@@ -170,11 +170,11 @@ struct ImportRun {
         report.deleted = transaction.deleted
         report.bytesWritten = database.bytesWritten
         report.pending = try? pending(database)
-        // What was committed is made durable. When that fails too, both have to be told.
+        // Makes the committed batches durable. If that fails too, the error reports both.
         do {
           try database.close()
         } catch let second {
-          // What ended the import, and says itself what is known of the batches before.
+          // The cause, which itself says which earlier batches are safe.
           switch error {
           case EngineError.poisoned, EngineError.displaced, EngineError.nestedTransaction:
             throw error
@@ -213,7 +213,7 @@ struct ImportRun {
     try database?.flush()
   }
 
-  /// Forgets what was read into a transaction that is not going to be committed.
+  /// Takes back the report's counts of a transaction that will not be committed.
   private mutating func takeBack() {
     transaction?.rollBack()
     for index in report.files.indices where report.files[index].read > 0 {
@@ -224,20 +224,20 @@ struct ImportRun {
     (report.bytesRead, report.batches) = (0, 0)
   }
 
-  /// The table as the next input finds it, and what it remembers.
+  /// The table as the next input finds it, with its checkpoints.
   struct TableState {
     var contents: TableContents?
     var memory: InputMemory?
   }
 
-  /// What records are looked up in, where they are not imported.
+  /// Looks records up, when they are not imported.
   var verifier: RecordVerifier? { options.verifier?.verifier as? RecordVerifier }
 
   private mutating func state(_ database: Database?) throws -> TableState {
     if let verifier { return TableState(contents: TableContents(verifier.table)) }
     if let transaction, transaction.isOpen, let table = transaction.table {
       let contents = try TableContents(table, seen: seen)
-      // An emptied table remembers nothing.
+      // An emptied table has no checkpoints.
       let memory = transaction.isEmptied ? nil : remembered?.memory
       return TableState(contents: contents, memory: memory)
     }
@@ -288,9 +288,9 @@ struct ImportRun {
     describe(opened)
   }
 
-  /// Whether nothing of an input is left to do. Those that came to their end need not be understood
-  /// to find it out, but for rejects files that several inputs share: which of them it is depends
-  /// on all their headers.
+  /// Whether an input is done already. Whether a complete one is unchanged can be told without reading its
+  /// header, unless several inputs share rejects files: which of these is its own depends on all their
+  /// headers.
   private mutating func isComplete(_ file: InputFile, _ index: Int, _ state: TableState) throws
     -> Bool
   {
@@ -325,7 +325,7 @@ struct ImportRun {
         keepsContents: options.sameInput == .contents, input: file.path, isLastInput: isLast)
     }
     var before = report
-    // Else each input would copy those of all before.
+    // Otherwise each input would copy the lists of all inputs before it.
     (before.files, before.notes, before.inputs) = ([], [], [])
     let writer = BatchWriter(
       options: options, plan: plan,
@@ -354,7 +354,7 @@ struct ImportRun {
     log.close()
   }
 
-  /// Tells where the rejects of an input are.
+  /// Reports the rejects files of an input.
   private mutating func noteRejects(_ log: RejectLog, _ writer: BatchWriter, _ file: InputFile) {
     guard log.isUsed, writer.hasRejects, !options.dryRun else { return }
     let paths = ImportReport.RejectFiles(path: log.path, reasonsPath: log.reasonsPath)
@@ -372,7 +372,7 @@ struct ImportRun {
     report.notes += notes.map { "\(file.name): \($0)" }
   }
 
-  /// Says in the report of the input how it was read, and what was noted.
+  /// Reports how the input was read, with the notes about it.
   private mutating func describe(_ opened: InputPlanner.Opened) {
     guard let last = report.files.indices.last else { return }
     report.files[last].dialect = opened.report
@@ -380,14 +380,14 @@ struct ImportRun {
     report.files[last].notes = fileNotes
   }
 
-  /// Keeps what an input's values look like for the next one.
+  /// Keeps the classes of an input's values for the next one.
   private mutating func noteSeen(_ types: ColumnTypes, _ plan: ImportPlan) {
     for (index, state) in types.states.enumerated() {
       if state.mayHaveLargeIntegers {
         seen[plan.identifier(index)] = nil
         continue
       }
-      // Of a strict type nothing is noted but that there may be values.
+      // For a strict type it is only noted that there may be values.
       seen[plan.identifier(index)] = state.strictType == nil ? state.classes : .text
     }
   }
@@ -451,7 +451,7 @@ struct ImportRun {
 }
 
 extension ImportOptions {
-  /// True when something is said of single columns, or of how they are spelled.
+  /// True when options name single columns, or how they are spelled.
   fileprivate var namesColumns: Bool {
     if case .named = types { return true }
     return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil

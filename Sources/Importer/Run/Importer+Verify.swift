@@ -2,13 +2,13 @@ import Base
 import Engine
 
 extension Importer {
-  /// Looks every record of inputs up in a table: it has to be there to the letter, or in a rejects file.
+  /// Looks up every record of the inputs in a table: its exact values must be there, or in a rejects file.
   ///
-  /// With a primary key, of several records with one key the object may have the values of any; without one,
-  /// as many objects have to have a record's values as there are records like it.
+  /// With a primary key, the object may have the values of any of several records with one key. Without a
+  /// key, as many objects must have a record's values as there are records like it.
   ///
   /// - Parameters:
-  ///   - options: the inputs and how they are read, as the import had them; `database`, `rejects`, `filter`
+  ///   - options: the inputs and the options with which they were imported; `database`, `rejects`, `filter`
   ///     and `shouldStop` count too. Nothing is written.
   ///   - table: of a snapshot.
   /// - Complexity: reads the inputs and the table once. Memory: with a key that of the records which are not
@@ -50,13 +50,13 @@ extension Importer {
 }
 
 extension RejectNamer {
-  /// The rejects files that are there, of all inputs.
+  /// The existing rejects files of all inputs.
   func present() throws(SystemError) -> [String] {
     var paths: [String] = []
     for name in names {
       var gap = 0
       var number = 1
-      // Some may have been taken away.
+      // Some may have been removed.
       while gap < 10 {
         let path = name.path(number)
         if let status = try System.linkStatus(path: path), status.isRegular {

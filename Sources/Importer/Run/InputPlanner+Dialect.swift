@@ -1,19 +1,19 @@
 import Engine
 
-/// What separates the fields of an input.
+/// The dialect of an input.
 extension InputPlanner {
   /// A dialect, and how it was found.
   struct FoundDialect {
     var dialect: Dialect
     /// Lines at the front that are comments, although one of them has as many fields as a record.
     let leadingComments: Int
-    /// What was tried, in that order.
+    /// The trials, in their order.
     let trials: [DialectTrial]
-    /// Whether each line is one value, and said so.
+    /// Whether each line is one value, and a note says so.
     var isLone = false
   }
 
-  /// Finds what was not given; also whether lines have to stay undivided.
+  /// Finds the parts that were not given, and whether lines have to stay undivided.
   func findDialect(
     _ sample: Sample, _ given: DialectSniffer.Given, _ notes: inout [String]
   ) throws(ImportError) -> FoundDialect {
@@ -22,7 +22,7 @@ extension InputPlanner {
     dialect.keepsTextBehindQuotes = options.quotes == .lenient
     var found = FoundDialect(
       dialect: dialect, leadingComments: sniffer.leadingComments, trials: sniffer.trials)
-    // More names than one say that there are more columns.
+    // Several names mean several columns.
     if case .names(let names) = options.header, names.count > 1 { return found }
     guard given.delimiter == nil, options.headerLines == 1,
       let unused = LoneColumn.unused(sample.bytes),

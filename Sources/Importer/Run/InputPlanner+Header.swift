@@ -1,8 +1,8 @@
 import Engine
 
-/// Where the table of an input begins and ends, and what its columns are called.
+/// The beginning and end of an input's table, and the names of its columns.
 extension InputPlanner {
-  /// Takes the lines at the front away that are comments, but could be records by their fields.
+  /// Skips the lines at the front that are comments, but could be records by their fields.
   func skipComments(_ splitter: RecordSplitter, _ lines: Int, _ notes: inout [String]) throws -> Int
   {
     guard lines > 0, options.skipLines == nil else { return 0 }
@@ -13,19 +13,19 @@ extension InputPlanner {
     return lines
   }
 
-  /// What is known of the lines before the header.
+  /// The lines before the header.
   struct Front {
-    /// How many were taken away.
+    /// The number of skipped lines.
     var lines = 0
-    /// The first records, where none were, and none of these is malformed.
+    /// The first records, if no line was skipped and none of these is malformed.
     var records: [[String?]]?
   }
 
-  /// Takes the lines before the header away, where it is certain that they are none of the table.
+  /// Skips the lines before the header that certainly do not belong to the table.
   func skipPreamble(
     _ splitter: RecordSplitter, _ sample: Sample, _ dialect: Dialect, _ notes: inout [String]
   ) throws -> Front {
-    // Short records, where they are wanted, look the same.
+    // If short records are allowed, they look the same.
     guard options.skipLines == nil, options.ragged == .reject, options.headerLines == 1 else {
       return Front()
     }
@@ -59,22 +59,22 @@ extension InputPlanner {
     }
   }
 
-  /// What the columns are called, and how the header says so.
+  /// The names of the columns, and their form in the header.
   struct FoundHeader {
     let header: Header
     /// Whether records end with a delimiter behind their last field.
     let endsWithDelimiter: Bool
-    /// Whether it has no name for the first column.
+    /// Whether the first column has no name in it.
     var isWithoutFirstName = false
-    /// The bytes of the records with the names; nil where none has them.
+    /// The bytes of the records with the names; nil if there are none.
     let line: [UInt8]?
   }
 
-  /// Whether every record has an empty field behind the last column: one without a name, or one that
-  /// the header does not have.
+  /// Whether every record has an empty field behind the last column: one without a name, or one that the
+  /// header does not have.
   private func endsWithDelimiter(_ records: [[String?]], hasHeader: Bool) -> Bool {
     let columns: Int
-    // As many as tell; one that differs behind them is rejected.
+    // This many are enough; a later record that differs is rejected.
     var rows = records.prefix(100)
     if case .names(let names) = options.header {
       columns = names.count
@@ -89,7 +89,7 @@ extension InputPlanner {
     }
   }
 
-  /// Takes the header from the input, where there is one.
+  /// Reads the header of the input, if it has one.
   func readHeader(
     _ splitter: RecordSplitter, _ hasHeader: Bool, _ records: [[String?]], _ dialect: Dialect,
     _ notes: inout [String]
@@ -108,7 +108,7 @@ extension InputPlanner {
     }
     var rows: [[String?]] = []
     var line: [UInt8] = []
-    // Comments and blank lines before it may fill a chunk.
+    // Comments and blank lines before the header may fill a chunk.
     while rows.count < lines, let chunk = try splitter.next(recordLimit: 1) {
       guard chunk.recordCount > 0 else { continue }
       if chunk.isUnfinished, options.requiresFinalNewline {
@@ -133,14 +133,14 @@ extension InputPlanner {
         )
       }
     }
-    // Names are numbered from the first record that has none.
+    // Records are numbered from the first one without names.
     splitter.nextRecord = 1
     return FoundHeader(
       header: Header(rows: rows.map { form.names($0) }, endsWithDelimiter: ends),
       endsWithDelimiter: ends, isWithoutFirstName: form == .withoutFirst, line: line)
   }
 
-  /// What a person should know where no delimiter was found.
+  /// Notes for the user about an input without a delimiter.
   func notesOfOneColumn(_ records: [[String?]]) -> [String] {
     guard let fields = AlignedBlanks.fields(records) else { return [] }
     return [
@@ -149,18 +149,18 @@ extension InputPlanner {
     ]
   }
 
-  /// Says which lines at the end of a file may be none of the table's.
+  /// Notes lines at the end of a file that may not belong to the table.
   func noteFooter(
     _ source: any ByteSource, _ decoded: DecodingSource, _ dialect: Dialect, width: Int,
     from tableStart: Int, _ notes: inout [String]
   ) {
-    // Short records, where they are wanted, look the same.
+    // If short records are allowed, they look the same.
     guard options.skipFooter == 0, options.ragged == .reject,
       options.limit == nil || options.isSniffing,
       decoded.encoding == .utf8, width > 1,
       let input = source.positioned, let size = source.size
     else { return }
-    // What stands before the table, and its header, would count as records of it.
+    // Not from before the table: its preamble and header would count as records.
     let start = max(tableStart, size - TableEnd.sampleBytes)
     guard start < size else { return }
     var bytes = [UInt8](repeating: 0, count: size - start)

@@ -1,10 +1,10 @@
 import Engine
 
-/// Where an input's bytes come from: a file, a pipe, or a server.
+/// The source of an input's bytes: a file, a pipe, or a server.
 extension InputPlanner {
-  /// Opens an input and finds out how it is to be read.
+  /// Opens an input and finds its dialect, header and columns.
   ///
-  /// - Throws: as `open`; what opening the file or beginning the query throws.
+  /// - Throws: as `open`; the errors of opening the file or beginning the query.
   static func open(_ file: InputFile, _ options: ImportOptions) throws -> Opened {
     guard let query = file.query else {
       let source = try FileSource.open(file.path)
@@ -16,14 +16,14 @@ extension InputPlanner {
     return try open(source, types: source.types, path: file.path, options)
   }
 
-  /// The same for CSV of our own making, whose columns have these types.
+  /// Does the same for CSV written by this program, whose columns have these types.
   static func open(
     _ source: any ByteSource, types: [ColumnType?], path: String, _ options: ImportOptions
   ) throws -> Opened {
     try InputPlanner(options: options.ofOwnForm, path: path, types: types).open(source)
   }
 
-  /// Refuses what a query among the inputs cannot do.
+  /// Refuses options that do not apply to queries among the inputs.
   ///
   /// - Throws: `ImportError.cannotResume`, `.invalidOption`.
   static func check(_ files: [InputFile], _ options: ImportOptions) throws(ImportError) {
@@ -44,7 +44,7 @@ extension InputPlanner {
 }
 
 extension ImportOptions {
-  /// How the rows of a query or a table are written, whatever they look like.
+  /// The options for reading the rows of a query or a table, which are written in one fixed dialect.
   fileprivate var ofOwnForm: ImportOptions {
     var own = self
     (own.delimiter, own.quote, own.escape, own.comment) = (",", 0x22, 0x22, "")

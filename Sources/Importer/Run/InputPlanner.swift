@@ -1,12 +1,12 @@
 import Base
 import Engine
 
-/// Opens one input and finds out all that is needed before its records are parsed: dialect, header,
-/// columns, and where to begin.
+/// Opens one input and finds everything that is needed before its records are parsed: dialect, header,
+/// columns, and the first record.
 struct InputPlanner {
   let options: ImportOptions
   let path: String
-  /// Of the columns, in the order of the fields, where the input says so itself.
+  /// The types of the columns, in the order of the fields, if the input has them itself.
   var types: [ColumnType?]?
 
   /// An input whose header has been read.
@@ -23,21 +23,21 @@ struct InputPlanner {
     let isWithoutFirstName: Bool
     let report: ImportReport.DialectReport
     let findings: InputFindings
-    /// What a person should know of how the input was read.
+    /// Notes for the user about how the input was read.
     var notes: [String]
-    /// The bytes of the record that named the columns, as they stand in the input, without its end; nil where
-    /// none did.
+    /// The bytes of the record that named the columns, in the input's encoding, without its end; nil if none
+    /// did.
     let headerLine: [UInt8]?
 
-    /// The encoding that is likely, where the beginning is not UTF-8, as which it is read.
+    /// The likely encoding, if the beginning is not UTF-8; it is read as UTF-8 all the same.
     let likelyEncoding: String?
-    /// The columns that its records get beside their fields.
+    /// Columns that its records get in addition to their fields.
     let added: AddedValues
-    /// Its first fields, whatever is read of it later.
+    /// Its first fields, independent of the records read later.
     let sample: FieldSample
-    /// The header's fields as they must not come again; empty where that could be a record.
+    /// The header's fields, to recognize a repeated header; empty if such a record may be data.
     let repeatedHeader: [[UInt8]?]
-    /// Of the columns, in the order of the fields, where the input says so itself.
+    /// The types of the columns, in the order of the fields, if the input has them itself.
     let types: [ColumnType?]?
   }
 
@@ -45,15 +45,15 @@ struct InputPlanner {
   struct Sample {
     var bytes: [UInt8]
     var isWhole: Bool
-    /// Where they begin.
+    /// The start of these records.
     var start: RecordSplitter.Start
     var encoding: TextEncoding
-    /// The bytes as they were, where the encoding alone does not tell.
+    /// The original bytes, for encodings whose bytes cannot be computed from the UTF-8.
     var original: SystemText?
   }
 
-  /// - Throws: `ImportError.emptyInput`, `.malformedHeader`, `.invalidDialect`,
-  ///   `.unsupportedEncoding`, and what reading throws.
+  /// - Throws: `ImportError.emptyInput`, `.malformedHeader`, `.invalidDialect`, `.unsupportedEncoding`, and
+  ///   the errors of reading.
   func open(_ source: any ByteSource) throws -> Opened {
     let decoded = try DecodingSource(
       detecting: source, given: options.encoding, guesses: options.isSniffing)
@@ -123,7 +123,7 @@ struct InputPlanner {
       repeatedHeader: repeatedHeader, types: types)
   }
 
-  /// What text that is not UTF-8 likely is; nil for all that is, which takes next to no time to see.
+  /// The likely encoding of text that is not UTF-8; nil for UTF-8, which is tested in next to no time.
   private func likelyEncoding(_ sample: Sample) -> String? {
     guard sample.encoding == .utf8 else { return nil }
     let count = sample.bytes.count
@@ -135,7 +135,7 @@ struct InputPlanner {
     return EncodingGuess.likely(sample.bytes, isWhole: sample.isWhole)?.encoding.rawValue
   }
 
-  /// What a person should know of the encoding.
+  /// Notes for the user about the encoding.
   private func notes(_ decoded: DecodingSource) -> [String] {
     if let guess = decoded.guess { return [guess.note] }
     guard let given = decoded.overruled else { return [] }
@@ -155,7 +155,7 @@ struct InputPlanner {
     return ends
   }
 
-  /// Takes a first line such as `sep=;` away, which names the delimiter.
+  /// Skips a first line such as `sep=;`, which names the delimiter.
   ///
   /// - Returns: the number of lines.
   private func takeDeclaration(
@@ -175,7 +175,7 @@ struct InputPlanner {
   }
 
   private var given: DialectSniffer.Given {
-    // Where short records are wanted, a line of fewer fields may be one.
+    // If short records are allowed, a line of fewer fields may be one.
     let comment = options.comment ?? (options.ragged == .reject ? nil : "")
     return DialectSniffer.Given(
       delimiter: options.delimiter.map { Array($0.utf8) }, quote: options.quote,
@@ -200,8 +200,8 @@ struct InputPlanner {
       encoding: source.encoding, skippedLines: skipped, sniffed: sniffed, recordEnd: ends.first)
   }
 
-  /// The beginning of the input, and whether it is all of it: enough for at least one whole record,
-  /// up to the length that a record may have.
+  /// The beginning of the input, and whether it is all of it: enough for at least one whole record, up to the
+  /// length that a record may have.
   private func sample(_ splitter: RecordSplitter) throws -> Sample {
     var wanted = DialectSniffer.sampleBytes
     while true {
@@ -219,7 +219,8 @@ struct InputPlanner {
     }
   }
 
-  /// Text has no NUL characters to speak of; UTF-16 and UTF-32 read as something else has.
+  /// Refuses an input with many NUL characters: text has hardly any, but UTF-16 and UTF-32 read in another
+  /// encoding have.
   private func refuseBinary(_ sample: Sample) throws {
     let head = sample.bytes.prefix(4096)
     let nuls = head.indices.filter { head[$0] == 0 }
@@ -250,8 +251,8 @@ struct InputPlanner {
       path: name, reason: "\(nuls.count) of its first \(head.count) bytes are NUL; \(advice)")
   }
 
-  /// What is compressed in a way that was not seen before it was read, as a pipe's contents, and what is no
-  /// CSV at all.
+  /// Refuses an input that is not CSV, or is compressed although that was not seen before reading, as in a
+  /// pipe.
   private func checkPlain(_ sample: [UInt8]) throws(ImportError) {
     if let compression = Compression.of(path: "", beginning: sample) {
       throw .otherFormat(
@@ -276,7 +277,7 @@ struct InputPlanner {
 
   private func sampleRecords(_ sample: Sample, _ dialect: Dialect) throws -> [[String?]] {
     guard let chunk = try firstChunk(sample, dialect) else { return [] }
-    // Without a header a malformed first record is to be rejected like any other.
+    // Without a header, a malformed first record is rejected like any other.
     let needsFirst = options.header == .sniffed || options.header == .firstRecord
     var records = try Header.records(
       chunk, dialect: dialect, file: name, limit: HeaderSniffer.sampleRecords,
@@ -285,9 +286,9 @@ struct InputPlanner {
     return records
   }
 
-  /// A digest of everything that decides what a record of this input becomes.
+  /// A digest of everything that decides how a record of this input is imported.
   ///
-  /// - Parameter key: the table's primary key, given or there already.
+  /// - Parameter key: the table's primary key, given or existing.
   func optionsDigest(_ opened: Opened, keys: [String]) -> UInt64 {
     var writer = ByteWriter()
     writer.append(opened.dialect.delimiter.text)
@@ -297,7 +298,7 @@ struct InputPlanner {
     writer.append(opened.encoding.rawValue)
     writer.append(opened.endsWithDelimiter)
     writer.append(opened.hasHeader)
-    // Nothing where none is given, as before there were such options.
+    // Added only if the option is given: digests from before it existed stay valid.
     if options.headerLines > 1 { writer.append("header-lines \(options.headerLines)") }
     if options.quotes == .lenient { writer.append("quotes lenient") }
     if options.skipFooter > 0 { writer.append("skip-footer \(options.skipFooter)") }
@@ -314,7 +315,7 @@ struct InputPlanner {
         writer.append(type.rawValue)
       }
     }
-    // Nothing where none is given, as before there were such options.
+    // Added only if the option is given: digests from before it existed stay valid.
     for format in options.dateFormats {
       writer.append("date-format")
       writer.append(format.column ?? "")

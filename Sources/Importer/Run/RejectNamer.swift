@@ -1,35 +1,34 @@
 import Base
 import Engine
 
-/// Which files the rejected records of an import's inputs go to, and how much of each belongs to the
+/// Chooses the files for rejected records of an import's inputs, and tracks how much of each belongs to the
 /// inputs so far: several inputs may share one.
 ///
-/// A file begins with the record that names the columns of its inputs. Inputs with another such
-/// record, or in another encoding, get a file of their own. So does an import that begins anew:
-/// nothing that is there is written over. One that goes on goes on in the file that its checkpoint
-/// names.
+/// A file begins with the record that names the columns of its inputs. Inputs with another such record, or in
+/// another encoding, get a file of their own. So does an import that begins at the start: existing files are
+/// not overwritten. An import that resumes continues the file that its checkpoint names.
 struct RejectNamer {
   private let options: ImportOptions
-  /// What rejected records may not be written over.
+  /// The files that rejected records must not overwrite.
   private let taken: Set<FileIdentity>
   private let inputs: [String]
   private var kinds: [String: [Kind]] = [:]
   /// Names that several inputs share.
   private var shared: Set<String> = []
 
-  /// What inputs that share a file have in common.
+  /// The common state of inputs that share a file.
   private struct Kind {
     let header: [UInt8]?
     let encoding: TextEncoding
-    /// Of this run.
+    /// The log of this run.
     var log: RejectLog?
-    /// How far the inputs reach that were imported before.
+    /// How far the rejects of inputs reach that were imported before.
     var place = RejectPlace()
-    /// Of the name that its rejects have or are to have.
+    /// The number in the present or future name of its rejects file.
     var number: Int { log?.place.number ?? place.number }
   }
 
-  /// One of the files.
+  /// The choice of one of the files.
   struct Choice: Sendable {
     fileprivate let name: RejectName
     fileprivate let kind: Int
@@ -49,7 +48,7 @@ struct RejectNamer {
     }
   }
 
-  /// Refuses what would destroy an input, the database or somebody's file.
+  /// Refuses names that would destroy an input, the database or somebody's file.
   func check() throws {
     for name in Set(inputs.map(name)) {
       for file in [name.base, RejectName.reasonsPath(name.base)] {
@@ -95,10 +94,10 @@ struct RejectNamer {
   /// Whether the rejects of another input may go to the same file.
   func isShared(_ input: String) -> Bool { shared.contains(name(input).base) }
 
-  /// The file that a checkpoint of the input speaks of.
+  /// The file that a checkpoint of the input names.
   func path(of input: String, _ place: RejectPlace) -> String { name(input).path(place.number) }
 
-  /// Where an input's rejects belong.
+  /// The choice for an input's rejects.
   mutating func choice(of input: String, header: [UInt8]?, encoding: TextEncoding) -> Choice {
     let name = name(input)
     let known = kinds[name.base] ?? []
@@ -109,7 +108,7 @@ struct RejectNamer {
     return Choice(name: name, kind: known.count)
   }
 
-  /// Notes how far an input reaches that was imported before.
+  /// Notes how far the rejects of an input reach that was imported before.
   mutating func add(_ checkpoint: Checkpoint, to choice: Choice) {
     guard var kind = kinds[choice.name.base]?[choice.kind] else { return }
     let (own, other) = (kind.place, checkpoint.rejects)
@@ -119,11 +118,11 @@ struct RejectNamer {
     }
   }
 
-  /// The file, cut back to what is committed, or going on behind the rejects of the inputs before, or new.
+  /// Opens the file: cut back to the committed rejects, continued behind those of earlier inputs, or new.
   ///
   /// - Parameters:
-  ///   - input: how the reasons name the input.
-  ///   - notes: told where files are not as they were left.
+  ///   - input: its name in the reasons.
+  ///   - notes: gets notes about files that were changed since.
   mutating func log(
     _ choice: Choice, input: String, goingOnFrom checkpoint: Checkpoint?, notes: inout [String]
   ) throws -> RejectLog {

@@ -1,18 +1,18 @@
 import Engine
 
-/// Finds out how far an input has been imported into a table before.
+/// Finds how far an input has been imported into a table before.
 ///
-/// An input is known by where it is read from, or, when that is asked for, by its bytes; and it is that input
-/// only if the bytes which were committed are there again, all of them.
+/// An input is recognized by its place, or, if asked for, by its bytes. In both cases all bytes that were
+/// committed must be there again.
 struct Resumption {
   enum Finding {
     /// Nothing of it was imported.
     case fresh
-    /// The splitter stands behind what was committed.
+    /// The splitter is positioned behind the committed records.
     case goesOn(Checkpoint)
     /// Nothing is left to do.
     case complete(Checkpoint)
-    /// Something of it was imported, but it is not what it was.
+    /// A part of it was imported, but the input has changed.
     case changed(reason: String)
   }
 
@@ -25,8 +25,7 @@ struct Resumption {
   }
 
   /// - Parameters:
-  ///   - opened: the input behind its header; put in place of another one where it was read
-  ///     to no avail.
+  ///   - opened: the input behind its header; replaced by another opening if it was read in vain.
   ///   - open: opens it once more.
   func find(
     _ opened: inout InputPlanner.Opened, open: () throws -> InputPlanner.Opened
@@ -50,8 +49,8 @@ struct Resumption {
     return .fresh
   }
 
-  /// What is remembered of an input that came to its end and is as it was; nil for all others. Reads the
-  /// input, and does not look at what it says.
+  /// The checkpoint of an input that was imported completely and is unchanged; nil for all others. Reads the
+  /// input's bytes without parsing them.
   func complete() throws -> Checkpoint? {
     guard file.canBeReadAgain else { return nil }
     guard let own = try memory.checkpoint(of: file.key) else {
@@ -63,7 +62,7 @@ struct Resumption {
     return checkpoint
   }
 
-  /// Whether something of the input was imported that is not there any more.
+  /// Whether a part of the input was imported that is not there any more.
   func hasChanged() throws -> Bool {
     guard file.canBeReadAgain, let own = try memory.checkpoint(of: file.key),
       case .changed = try compare(own, splitter())
@@ -71,7 +70,7 @@ struct Resumption {
     return true
   }
 
-  /// The input of the same contents that came to its end.
+  /// The checkpoint of a completely imported input with the same contents.
   private func completeContents() throws -> Checkpoint? {
     let splitter = try splitter()
     _ = try splitter.skip(to: .max, checksum: 0, isCancelled: options.shouldStop)
@@ -113,7 +112,7 @@ struct Resumption {
             reason: "it has grown since its import was completed, and its last record then, at "
               + "byte \(checkpoint.byteOffset), may have been cut off")
         }
-        // Whatever was added to it is new.
+        // All added records are new.
         going.classes = []
       }
       splitter.goOn(line: checkpoint.line, record: checkpoint.records + 1)

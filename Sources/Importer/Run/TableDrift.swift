@@ -1,9 +1,9 @@
 import Engine
 
-/// How the columns of an input differ from those of the table it goes into: nothing that a run should pass
-/// over in silence, since the next night nobody remembers what the input used to have.
+/// The differences between the columns of an input and those of its table. A run must not ignore them: later
+/// nobody remembers which columns the input used to have.
 struct TableDrift {
-  /// What the report says of it.
+  /// The notes for the report.
   let notes: [String]
 
   /// - Throws: `ImportError.unlikeTable` for an input that shares no column with the table, or that has no
@@ -64,7 +64,7 @@ struct TableDrift {
     let names = Set(schema.columns.map(\.name))
     let more =
       added.map { options.renames[$0] ?? $0 } + opened.added.names.filter { !names.contains($0) }
-    // Who names columns leaves others out on purpose.
+    // An import that names its columns leaves others out on purpose.
     let own = Set(opened.header.names.map { options.renames[$0] ?? $0 } + opened.added.names)
     let missing =
       options.columns == nil ? schema.columns.map(\.name).filter { !own.contains($0) } : []
@@ -83,8 +83,8 @@ struct TableDrift {
         + "; nothing of this input was imported")
   }
 
-  /// Names may stay away from the records of a table without names, if that is wanted; other widths are
-  /// other tables.
+  /// Checks the width of an input for a table without names. Records without names are allowed if the options
+  /// say so; another width means another table.
   private static func checkWidth(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, _ schema: TableSchema, _ unlike: Unlike
   ) throws(ImportError) {
@@ -106,7 +106,7 @@ struct TableDrift {
     return similar
   }
 
-  /// The name without blanks, and without what is not seen at all, in lower case.
+  /// The name in lower case, without blanks and invisible characters.
   private static func folded(_ name: String) -> String {
     var folded = ""
     for scalar in name.lowercased().unicodeScalars
@@ -123,12 +123,12 @@ struct TableDrift {
       + (names.count > 20 ? " and \(names.count - 20) more" : "")
   }
 
-  /// The option that gives columns their names in the table, as a shell takes it.
+  /// The option that gives columns their names in the table, quoted for a shell.
   static func rename(_ pairs: [(String, String)]) -> String {
     "--rename " + ShellWord.quoted(ColumnList.written(pairs))
   }
 
-  /// Why an input is not taken.
+  /// Why an input is refused.
   struct Unlike {
     let path: String
     let table: String
@@ -164,7 +164,7 @@ struct TableDrift {
       )
     }
 
-    /// Its first record, which seems to have names, does not fit the table.
+    /// The error for a first record that seems to have names but does not fit the table.
     var doubtful: ImportError {
       .unlikeTable(
         path: path, table: table,
@@ -178,7 +178,7 @@ struct TableDrift {
 
 /// The columns of tables that were made from inputs without names: `column1`, `column2` and so on.
 enum NumberedColumns {
-  /// How many there are; nil for a table with others, but for those of surplus fields.
+  /// How many of them there are; nil for a table with other columns, apart from those of surplus fields.
   static func count(_ schema: TableSchema) -> Int? {
     var count = 0
     while schema.index(of: "column\(count + 1)") != nil { count += 1 }

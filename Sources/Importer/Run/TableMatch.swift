@@ -5,23 +5,23 @@ struct TableMatch {
   /// Which fields of a record become columns; nil: all.
   let fields: [Int]?
   let plannedColumns: [ImportPlan.PlannedColumn]
-  /// Which of them are the primary key, given or there already, in the key's order.
+  /// Which of them are the primary key, given or existing, in the key's order.
   let keyColumns: [Int]
   let extras: ExtraColumns
   let types: ColumnTypes
-  /// What was noticed in the first records.
+  /// Notes about the first records.
   let notes: [String]
-  /// What every record has to be.
+  /// Conditions for every record.
   let rules: [ImportPlan.PlannedRule]
-  /// Which records are asked for.
+  /// The condition for records to be imported.
   let filter: ImportPlan.PlannedFilter?
 
   /// - Parameters:
-  ///   - table: the table as it is; nil when it is to be created.
+  ///   - table: the present table; nil when it is to be created.
   ///   - isResuming: an earlier run of this import has filled it.
-  /// - Throws: `ImportError.noSuchColumn` for a type, format or key given to a column that is not
-  ///   there, `.missingColumn` for one that the table has, `.invalidOption` when the table's own
-  ///   types or nulls do not allow the input.
+  /// - Throws: `ImportError.noSuchColumn` for a type, format or key of a column that does not exist,
+  ///   `.missingColumn` for one that only the table has, `.invalidOption` when the table's own types or nulls
+  ///   do not allow the input.
   init(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, table: TableContents?,
     isResuming: Bool = false
@@ -98,7 +98,7 @@ struct TableMatch {
     _ names: [String], _ opened: InputPlanner.Opened, _ options: ImportOptions,
     _ table: TableContents?
   ) throws(ImportError) -> [Int] {
-    // Where the table has a key, what is asked for is the same one.
+    // For a table with a key, the options name the same one.
     let own = table?.keyColumns ?? []
     if let key = own.first(where: { !names.contains($0) }) {
       throw missing(key, names, opened, table)
@@ -106,8 +106,8 @@ struct TableMatch {
     return (own.isEmpty ? options.keys : own).compactMap { names.firstIndex(of: $0) }
   }
 
-  /// The options, with the types that the input itself gives its columns. A column that is there with another
-  /// type is matched as a file's is.
+  /// The options, with the types that the input itself gives its columns. An existing column of another type
+  /// is matched as for a file.
   private static func typed(
     _ options: ImportOptions, _ opened: InputPlanner.Opened, _ choice: ColumnChoice,
     _ schema: TableSchema?
@@ -137,7 +137,7 @@ struct TableMatch {
     return opened.sample.column(choice.fields?[position] ?? position)
   }
 
-  /// Whether nobody has chosen the type of a column, or it is to be made.
+  /// Whether nobody has chosen the type of a column, or it is to be created.
   private static func isGuessed(
     _ index: Int?, _ schema: TableSchema?, _ guessed: Set<UInt32>
   ) -> Bool {
@@ -150,7 +150,7 @@ struct TableMatch {
     return try StoredColumn(table, index)
   }
 
-  /// - Parameter stored: the table's column; nil when it is to be made.
+  /// - Parameter stored: the table's column; nil when it is to be created.
   private static func planned(
     _ name: String, _ stored: Column?, _ identifier: UInt32, _ state: ColumnTypes.State,
     _ notation: ColumnNotation, _ options: ImportOptions, isKey: Bool
@@ -202,7 +202,7 @@ struct TableMatch {
   private static func checkMissing(
     _ names: [String], _ opened: InputPlanner.Opened, _ table: TableContents?
   ) throws {
-    // Elsewhere objects get the default; of a key one is of no use.
+    // In other columns objects get the default; for a key a default is useless.
     if let missing = table?.schema.columns.first(where: {
       !$0.isNullable && !names.contains($0.name)
         && ($0.default == nil || table?.keyColumns.contains($0.name) == true)
@@ -226,7 +226,7 @@ struct TableMatch {
     }
   }
 
-  /// The number of the column that a field of a record, surplus ones included, goes into.
+  /// The number of the column for a field of a record, surplus ones included.
   func identifier(_ index: Int) -> UInt32 {
     index < plannedColumns.count
       ? plannedColumns[index].identifier : extras.identifier(index - plannedColumns.count)
@@ -245,8 +245,8 @@ struct TableMatch {
     }
   }
 
-  /// What is asked for is wrong usage where nobody has heard of it, and the input's fault where the table has
-  /// such a column.
+  /// The error for a column that options name: wrong usage if neither the input nor the table has it, the
+  /// input's fault if the table has it.
   private static func missing(
     _ name: String, _ names: [String], _ opened: InputPlanner.Opened, _ table: TableContents?
   ) -> ImportError {
@@ -301,7 +301,7 @@ extension ImportOptions {
     return named + keys + requiredColumns + comparedColumns.sorted()
   }
 
-  /// The same for a column, whose type stays where a program has declared it, or the schema is frozen.
+  /// The options for a column whose type stays because a program has declared it or the schema is frozen.
   fileprivate func keeping(_ column: Column?, isDeclared: Bool) throws -> ImportOptions {
     var own = self
     if let column {
@@ -311,7 +311,7 @@ extension ImportOptions {
     return own
   }
 
-  /// Has a column keep the type that it has.
+  /// Makes a column keep its type.
   fileprivate mutating func freezeType(of column: Column) throws {
     if case .named(let types) = types, let told = types[column.name], told != column.type {
       throw ImportError.invalidOption(
@@ -323,8 +323,8 @@ extension ImportOptions {
     dateFormats.removeAll { $0.column == column.name }
   }
 
-  /// Has a column that a program has declared keep its type: the program would not open the file
-  /// with another.
+  /// Makes a column that a program has declared keep its type: the program would not open the file with
+  /// another.
   fileprivate mutating func keepType(of column: Column) throws {
     if case .named(let types) = types, let told = types[column.name], told != column.type {
       throw ImportError.invalidOption(

@@ -22,7 +22,8 @@ package struct DialectSniffer {
   /// Tried when neither do: blanks, `#`, and a comma with a blank where commas are decimal.
   private static let rare: [[UInt8]] = [[0x20], [0x2C, 0x20], [0x23]]
 
-  /// What the user specified; nil: to be found. Quote and escape `.some(nil)` and an empty comment mean none.
+  /// The parts that the user specified; nil: to be found. Quote and escape `.some(nil)` and an empty comment
+  /// mean none.
   package struct Given: Sendable {
     package var delimiter: [UInt8]?
     package var quote: UInt8??
@@ -43,7 +44,7 @@ package struct DialectSniffer {
   private let sample: [UInt8]
   private let isWhole: Bool
   private let given: Given
-  /// What was tried so far, in that order.
+  /// The trials so far, in their order.
   private(set) var trials: [DialectTrial] = []
   /// The number of lines at the front that are comments, although one of them has as many fields as a record.
   private(set) var leadingComments = 0

@@ -57,7 +57,7 @@ struct DialectTrial {
   /// - Parameters:
   ///   - isWhole: whether the sample is all of the input; otherwise its last record may be cut off.
   ///   - rivals: the first bytes of other possible delimiters.
-  /// - Throws: what the splitter throws.
+  /// - Throws: the errors of the splitter.
   init?(_ sample: [UInt8], isWhole: Bool, dialect: Dialect, rivals: [UInt8]) throws {
     self.dialect = dialect
     let splitter = RecordSplitter(source: MemorySource(sample), dialect: dialect)

@@ -10,7 +10,7 @@ package enum Preamble {
   /// More lines than this are not a preamble.
   static let maximumLines = 60
 
-  /// What was found at the front of a sample.
+  /// The finding about the front of a sample.
   package enum Finding: Sendable, Equatable {
     case none
     /// This many lines are to be skipped.

@@ -28,13 +28,13 @@ final class PipelineThreads {
     }
   }
 
-  /// Runs `work` on `count` threads at once, each with its number from 0, and `meanwhile` on the
-  /// calling thread.
+  /// Runs `work` on `count` threads at once, each with its number from 0, and `meanwhile` on the calling
+  /// thread.
   ///
-  /// Returns when all have returned: `meanwhile` makes sure that they do, however it ends.
+  /// Returns when all have returned; `meanwhile` must let the threads end, however it ends itself.
   ///
-  /// - Throws: what `meanwhile` throws; `SystemError` when the system has no room for another thread, before
-  ///   anything has run.
+  /// - Throws: the errors of `meanwhile`; `SystemError` when the system has no room for another thread,
+  ///   before anything has run.
   func run(
     _ count: Int, _ work: @escaping @Sendable (Int) -> Void, meanwhile: () throws -> Void
   ) throws {

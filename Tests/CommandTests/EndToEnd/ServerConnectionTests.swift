@@ -53,6 +53,54 @@ import Testing
     #expect(try server.value("SELECT count(*) FROM t") == "1000")
   }
 
+  /// A machine that is down refuses nothing: it says nothing at all.
+  @Test("A host that says nothing is passed over for the next one, as one that refuses is")
+  func silentHost() throws {
+    guard let bench = try ServerBench(), let (silent, port) = Sockets.listen(),
+      let refusing = Sockets.freePort()
+    else { return }
+    defer { Sockets.end(silent) }
+    try bench.bench.write("a.csv", ServerBench.rows(100))
+    _ = try bench.query("CREATE TABLE t (id int, text text)")
+    func run(_ ports: [UInt16], seconds: Int, _ more: String = "") throws -> SheafProcess.Result {
+      let hosts = ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
+      return try SheafProcess.run([
+        "import", bench.bench.path("a.csv"), "--into",
+        "postgresql://sheaf@\(hosts)/\(bench.database)?connect_timeout=\(seconds)\(more)",
+        "--table", "t",
+        "--wait", "0",
+      ])
+    }
+    let result = try run([refusing, port, bench.server.port], seconds: 3)
+    #expect(result.status == 0, "\(result.errorText)")
+    try bench.expectRows(100, in: "t")
+    let numbers = try run(
+      [port, bench.server.port], seconds: 3, "&hostaddr=127.0.0.1,127.0.0.1")
+    #expect(numbers.status == 0, "\(numbers.errorText)")
+    let none = try run([port, port], seconds: 1)
+    #expect(none.status == 75 && none.errorText.contains("no answer"), "\(none.errorText)")
+  }
+
+  @Test("A standby, which only reads, is told as such, and read from")
+  func standby() throws {
+    guard let server = try PostgreSQLServer.start(settings: ["fsync=off"]),
+      let bench = try ServerBench(server)
+    else { return }
+    try bench.bench.write("a.csv", ServerBench.rows(100))
+    _ = try bench.query("CREATE TABLE t (id int, text text)")
+    // Where the checkpoint tables are there nothing is made before the first batch.
+    try bench.run(["a.csv"], ["--table", "t"])
+    try server.becomeStandby()
+    for more in [["--table", "t"], ["--table", "u", "--create"]] {
+      let result = try bench.run(["a.csv"], more, status: .inputMissing)
+      #expect(result.errorText.contains("name the primary"), "\(result.errorText)")
+    }
+    try bench.run(["a.csv"], ["--table", "t", "--dry-run"])
+    try bench.bench.run([
+      "import", bench.address() + "?query=TABLE t", "--into", bench.bench.database,
+    ])
+  }
+
   @Test(
     "Through a pool that gives each transaction to another connection",
     arguments: ["full", "group"])

@@ -67,11 +67,48 @@ import Testing
     arguments: [
       "127.0.0.1:nine/x", "127.0.0.1:70000/x", "127.0.0.1:1/x?sslmode=perhaps",
       "127.0.0.1:1,127.0.0.1:2/x?port=1,2,3", "127.0.0.1:1/x?hostaddr=300.1.1.1",
+      "127.0.0.1:1/x?connect_timeout=soon", "127.0.0.1:1/x?connect_timeout=1.5",
+      "127.0.0.1:1/x?connect_timeout=99999999999", "127.0.0.1:1/x?keepalives_idle=x",
+      "127.0.0.1:1/x?tcp_user_timeout=x", "127.0.0.1:1/x?service=none",
     ])
   func addresses(_ rest: String) throws {
     guard try ServerBench() != nil else { return }
     Self.expect(
       try Self.run(["--into", "postgresql://sheaf:SECRET@\(rest)"]), 64, "postgresql://")
+  }
+
+  @Test(
+    "A password with a sign in it that ends one is not shown as what its rest is taken for",
+    arguments: [
+      ("SECRET/x", 64, "port"), ("a@SECRET", 75, "host name"), ("SECRET%zz", 64, "percent"),
+    ])
+  func brokenPasswords(_ password: String, _ status: Int32, _ text: String) throws {
+    guard try ServerBench() != nil else { return }
+    let address = "postgresql://sheaf:\(password)@127.0.0.1:1/x"
+    Self.expect(try Self.run(["--into", address]), status, text)
+  }
+
+  @Test("What the environment says of connections counts as what the address says")
+  func environment() throws {
+    guard let bench = try ServerBench() else { return }
+    let (host, port) = ("127.0.0.1", "\(bench.server.port)")
+    try bench.bench.write(
+      "services", "[mine]\nhost=\(host)\nport=\(port)\nuser=sheaf\ndbname=\(bench.database)\n")
+    let file = ["PGSERVICEFILE": bench.bench.path("services")]
+    let words = ["--into", "postgresql://", "--table", "t", "--create"]
+    let good = try Self.run(words, environment: file.merging(["PGSERVICE": "mine"]) { $1 })
+    #expect(good.status == 0, "\(good.errorText)")
+    #expect(try bench.value("SELECT count(*) FROM t") == "1")
+    Self.expect(
+      try Self.run(words, environment: file.merging(["PGSERVICE": "other"]) { $1 }), 64, "\"other\""
+    )
+    Self.expect(
+      try Self.run(words, environment: ["PGSERVICE": "mine", "PGSERVICEFILE": "/nowhere"]), 64,
+      "/nowhere")
+    Self.expect(
+      try Self.run(
+        words, environment: ["PGHOST": host, "PGPORT": port, "PGCONNECT_TIMEOUT": "soon"]), 64,
+      "connect_timeout")
   }
 
   @Test("Servers and databases that are not there, and what is not in them")

@@ -73,6 +73,30 @@ import Testing
     #expect(values.contains(",true,2018-08-03,2018-08-03T10:00:00.500000Z,2018-08-03T12:00:00Z,"))
   }
 
+  @Test("Values are spelled the same way, whatever the settings of the role are")
+  func settings() throws {
+    guard let queries = try Queries() else { return }
+    let database = queries.server.database
+    _ = try queries.server.query(
+      "ALTER DATABASE \(database) SET IntervalStyle = 'sql_standard'; ALTER DATABASE \(database) SET bytea_output "
+        + "= 'escape'; ALTER DATABASE \(database) SET DateStyle = 'German'; ALTER DATABASE \(database) SET "
+        + "extra_float_digits = -15; ALTER DATABASE \(database) SET client_encoding = 'LATIN1'; ALTER DATABASE "
+        + "\(database) SET standard_conforming_strings = off")
+    #expect(
+      try queries.export(
+        "SELECT INTERVAL '-1 day' AS i, 'é'::bytea AS b, DATE '2018-08-03' AS d, 0.1::float8 + 0.2 AS f, 'é' AS t "
+          + "FROM pg_sleep(0.01)")
+        == "i,b,d,f,t\n-1 days,\\xc3a9,2018-08-03,0.30000000000000004,é\n")
+    // In the same way they go there: in this style `-1 day 02:00` would be less than a day.
+    try queries.bench.write("a.csv", "i,t\n-1 day 02:00,back\\slash\n")
+    _ = try queries.server.query("CREATE TABLE t (i interval, t text)")
+    try queries.bench.run(
+      ["import", queries.bench.path("a.csv"), "--into", queries.server.address(), "--table", "t"])
+    #expect(
+      try queries.server.query("SELECT extract(epoch FROM i)::int, t FROM t")
+        == [["-79200", "back\\slash"]])
+  }
+
   @Test("Types are the server's also where no row, or only nulls, tell them")
   func empty() throws {
     guard let queries = try Queries() else { return }

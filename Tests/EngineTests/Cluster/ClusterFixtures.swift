@@ -9,6 +9,26 @@ typealias Spelling = [UInt8]?
 func encode(
   _ columns: [[Spelling]], keyOffsets: [Int64]? = nil, with builder: ClusterBuilder? = nil
 ) throws -> EncodedCluster {
+  try withMatrix(columns) { arena, spans, rowCount in
+    try (builder ?? ClusterBuilder()).encode(
+      arena: arena, spans: spans, rowCount: rowCount, columnCount: columns.count,
+      columnIDs: columns.indices.map { UInt32($0 + 1) }, keyOffsets: keyOffsets)
+  }
+}
+
+/// What columns of spellings look like, without a cluster of them.
+func examine(_ columns: [[Spelling]]) throws -> [SpellingFacts] {
+  try withMatrix(columns) { arena, spans, rowCount in
+    try ClusterBuilder().examine(
+      arena: arena, spans: spans, rowCount: rowCount, columnCount: columns.count)
+  }
+}
+
+/// Calls `body` with the spellings row by row, and the number of rows.
+private func withMatrix<Result>(
+  _ columns: [[Spelling]],
+  _ body: (UnsafeRawBufferPointer, UnsafePointer<TextSpan>, _ rowCount: Int) throws -> Result
+) throws -> Result {
   let rowCount = columns.first?.count ?? 0
   var arena: [UInt8] = []
   var spans: [TextSpan] = []
@@ -26,10 +46,7 @@ func encode(
   let guarded = try GuardedBytes(arena)
   defer { withExtendedLifetime(guarded) {} }
   return try spans.withUnsafeBufferPointer { matrix in
-    try (builder ?? ClusterBuilder()).encode(
-      arena: guarded.readOnly, spans: matrix.baseAddress.unsafelyUnwrapped, rowCount: rowCount,
-      columnCount: columns.count, columnIDs: columns.indices.map { UInt32($0 + 1) },
-      keyOffsets: keyOffsets)
+    try body(guarded.readOnly, matrix.baseAddress.unsafelyUnwrapped, rowCount)
   }
 }
 

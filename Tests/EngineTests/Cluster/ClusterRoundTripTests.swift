@@ -13,6 +13,7 @@ import TestSupport
     #expect(ClusterReader.verifyHeader(guarded.readOnly, checksum: cluster.headerChecksum))
     let reader = try ClusterReader(guarded.readOnly)
     try reader.validate()
+    #expect(try examine(columns) == cluster.columns.map(\.spellings), "\(note)")
     let decoded = DecodedColumn()
     for (index, column) in columns.enumerated() {
       let opened = try reader.open(id: UInt32(index + 1))
@@ -42,8 +43,9 @@ import TestSupport
           ((try? opened.validate(as: Reading(type))) != nil) == reads, "\(note) \(index) as \(type)"
         )
       }
-      #expect(opened.nullCount == nulls && cluster.columns[index].nullCount == nulls)
-      #expect(cluster.columns[index].observation == observation, "\(note) column \(index)")
+      let facts = cluster.columns[index].spellings
+      #expect(opened.nullCount == nulls && facts.nullCount == nulls)
+      #expect(facts.observation == observation, "\(note) column \(index)")
       expectBounds(opened.statistics, observation.classes, column, "\(note) column \(index)")
     }
   }

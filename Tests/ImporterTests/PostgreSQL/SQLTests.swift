@@ -42,7 +42,8 @@ import Testing
     arguments: [
       ("42P01", ServerError.Kind.usage), ("42703", .usage), ("42P10", .usage), ("0A000", .usage),
       ("22003", .data), ("22021", .data), ("23505", .data), ("23503", .data), ("42804", .data),
-      ("P0001", .data),
+      ("P0001", .data), ("45000", .data), ("U0001", .data), ("54000", .data), ("54001", .data),
+      ("54011", .usage),
       ("3D000", .missing), ("28P01", .missing), ("28000", .missing), ("42501", .missing),
       ("25006", .missing),
       ("08006", .inputOutput), ("57P01", .inputOutput), ("57P02", .inputOutput),
@@ -69,7 +70,7 @@ import Testing
 
   @Test("Single rows are refused by errors of data alone")
   func rows() {
-    for code in ["22001", "22P02", "23502", "23514", "23503", "42804", "P0001"] {
+    for code in ["22001", "22P02", "23502", "23514", "23503", "42804", "P0001", "45000", "54000"] {
       #expect(SQLState(code).isOfRows, "\(code)")
     }
     for code in ["42703", "53100", "40001", "08006", "XX000", "42501"] {
