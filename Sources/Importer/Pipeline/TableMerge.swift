@@ -83,6 +83,7 @@ struct TableMerge {
   ///   given too.
   /// - Throws: `Refusal`; `EngineError`. The transaction is to be rolled back then.
   mutating func run() throws {
+    try checkWhole()
     try moveOwn()
     guard let found = try TableDifference(from: before, to: theirs, most: Self.mostChanges) else {
       throw Refusal(reason: "more than \(Self.mostChanges) objects were changed")
@@ -109,6 +110,16 @@ struct TableMerge {
   private struct Pair {
     let before: Int64
     let theirs: Int64
+  }
+
+  /// A run with `truncate`, which this one goes on with, has emptied the table.
+  private func checkWhole() throws {
+    if before.count == 0 { return }
+    var reader = ObjectReader(editor)
+    guard try reader.go(toPosition: before.count - 1), let last = reader.key, last < before.nextKey
+    else {
+      throw Refusal(reason: "what was there is gone since a run with --truncate, and is not merged")
+    }
   }
 
   // MARK: Numbers

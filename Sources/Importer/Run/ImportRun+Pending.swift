@@ -102,8 +102,11 @@ extension ImportRun {
 
   private func checkWhole(_ database: Database) throws {
     guard options.resume, let snapshot = try database.pendingSnapshot(of: tableName) else { return }
-    let before = try existingTable(database).map { try InputMemory($0, in: database.snapshot()) }
-    let known = try before?.begun() ?? []
+    // As it was begun: somebody else may have gone on with an input since.
+    let visible = try database.pendingSnapshot(of: tableName, asBegun: true) ?? database.snapshot()
+    let known =
+      visible.tableNames.contains(tableName)
+      ? try InputMemory(visible.table(tableName), in: visible).begun() : []
     let named = Set(files.map(\.key))
     for input in try InputMemory(snapshot.table(tableName), in: snapshot).begun()
     where !named.contains(input.input.name) && !known.contains(input) {
