@@ -15,7 +15,7 @@ extension Database {
   /// Held until the snapshot is released.
   ///
   /// - Parameter asBegun: the visible table as it was when the pending one was begun, in its place.
-  /// - Returns: nil when nothing is pending under that name; with `asBegun` also when there was no such table.
+  /// - Returns: nil when nothing is pending under that name; with `asBegun` also when there was no table.
   /// - Throws: as `snapshot()`.
   package func pendingSnapshot(of name: String, asBegun: Bool = false) throws -> Snapshot? {
     try translatingErrors(path) {

@@ -10,7 +10,7 @@ public struct PendingTable: Sendable, Equatable {
   public let begun: DateTime?
   /// The description of the run that makes it.
   public let madeBy: String
-  /// The version after which it was begun. Changes that other programs have made to the table since are merged
+  /// The version after which it was begun. Changes that others have made to the table since are merged
   /// with it by the table's key, or keep it from taking the table's place.
   public let since: UInt64
 

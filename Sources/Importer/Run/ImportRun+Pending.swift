@@ -26,7 +26,7 @@ extension ImportRun {
         )
       }
       report.notes.append(
-        "\(what): when that comes to its end, what this import changes is merged with it by the key, or keeps "
+        "\(what): when that is complete, what this import changes is merged with it by the key or keeps "
           + "it from being published; sheaf import --abandon drops what is pending")
       return
     }
