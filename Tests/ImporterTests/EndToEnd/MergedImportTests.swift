@@ -374,6 +374,23 @@ import Testing
     #expect(report.objects == 20 && report.unchanged == 1 && report.updated == 2)
   }
 
+  @Test("With --newer-than, a record that is older than what somebody else has left loses")
+  func older() throws {
+    let folder = try Self.begin(Self.ten)
+    _ = try Self.night(
+      folder, .update, [["k1", "new", "new", "6"], ["k2", "new", "new", "8"]],
+      { $0.newerThan = "n" }
+    ) { _, table in
+      for key in ["k1", "k2"] {
+        let row = try table.row(forPrimaryKey: .text(key))
+        try table.update(row?.key ?? 0, ["a": .text("theirs"), "n": .int(7)])
+      }
+    }
+    let found = try Self.read(folder)
+    #expect(found["k1"] == ["k1", "theirs", "b1", "7"])
+    #expect(found["k2"] == ["k2", "new", "new", "8"])
+  }
+
   /// Objects of keys have other numbers than were given, which no object has.
   private static func expectNew(
     _ folder: ImportFolder, _ keys: [String], _ given: [Int64]
