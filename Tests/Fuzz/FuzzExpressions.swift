@@ -156,6 +156,8 @@ extension Value {
     case .double(let double):
       if double.isInfinite { return double < 0 ? "-1e999" : "1e999" }
       return Value(spelling: spelled, type: .int) == nil ? spelled : spelled + "e0"
+    case .decimal:
+      return Value(spelling: spelled, type: .int) == nil ? spelled : spelled + ".0"
     case .text(let text):
       // A mark behind a quote would join it.
       return "\"" + text.unicodeScalars.map { "\\u{\(String($0.value, radix: 16))}" }.joined()
