@@ -40,7 +40,14 @@ extension InputPlanner {
     switch Preamble.find(
       fields, lines: records.map(\.line), needsHeader: options.header != .absent)
     {
-    case .none: return unchanged
+    case .none:
+      if options.header == .sniffed, Preamble.isBelowFigures(fields) {
+        let lines = records[1].line - 1
+        notes.append(
+          "the first record has nothing but figures, and what follows begins with names: if it is not "
+            + "part of the table, use --skip-lines \(lines)")
+      }
+      return unchanged
     case .certain(let lines) where !hasMalformed:
       let text = records[0].fields[0] ?? ""
       notes.append(
@@ -142,17 +149,33 @@ extension InputPlanner {
 
   /// Notes for the user about an input without a delimiter.
   func notesOfOneColumn(_ records: [[String?]]) -> [String] {
-    guard let table = AlignedBlanks(records) else { return [] }
-    if table.areSingle {
-      return [
-        "each line seems to have \(table.fields) fields with a blank between them, and is read as one: give "
-          + "--delimiter ' ' if it has"
-      ]
+    var notes: [String] = []
+    let hashes = records.prefix { $0.first??.hasPrefix("#") ?? false }.count
+    let text = records.first?.first.flatMap(\.self)?.dropFirst() ?? ""
+    // `#name` is a name.
+    let isName = hashes == 1 && text.first.map { $0 != " " && $0 != "#" } ?? false
+    if hashes > 0, hashes < records.count, !isName, options.comment == nil {
+      notes.append(
+        "\(hashes == 1 ? "the first line begins" : "the first \(hashes) lines begin") with '#', not "
+          + "taken for comments: --comment '#' leaves such lines out")
     }
-    return [
-      "each line seems to have \(table.fields) fields with runs of blanks between them, and is read as one: "
-        + "send it through sed -E 's/^ +| +$//g; s/ +/ /g' first, and give --delimiter ' '"
-    ]
+    guard let table = AlignedBlanks(records) else { return notes }
+    switch table.gap {
+    case .single:
+      notes.append(
+        "each line seems to have \(table.fields) fields with a blank between them, and is read as one: "
+          + "give --delimiter ' ' if it has")
+    case .runs:
+      notes.append(
+        "each line seems to have \(table.fields) fields with runs of blanks between them, and is read as "
+          + "one: send it through sed -E 's/^ +| +$//g; s/ +/ /g' first, and give --delimiter ' '")
+    case .wide:
+      notes.append(
+        "each line seems to have \(table.fields) fields that begin in the same places behind runs of "
+          + "blanks, and is read as one: send it through sed -E 's/^ +| +$//g; s/ {2,}/|/g' first, and "
+          + "give --delimiter '|'")
+    }
+    return notes
   }
 
   /// Notes lines at the end of a file that may not belong to the table.

@@ -195,6 +195,27 @@ enum CellShape: UInt8, Sendable {
     return digits >= 2 && letters >= 1
   }
 
+  /// Whether a cell consists of hexadecimal numbers of at least four digits, with figures and letters among
+  /// them or figures alone: `005A`, `0041..005A`, `0023 FE0F`.
+  static func isHexadecimal(_ cell: String) -> Bool {
+    var length = 0
+    var hasFigures = false
+    for byte in cell.utf8 {
+      switch byte {
+      case 0x30...0x39:
+        hasFigures = true
+        length += 1
+      case 0x41...0x46, 0x61...0x66: length += 1
+      case UInt8(ascii: "."), UInt8(ascii: " "), UInt8(ascii: "-"):
+        // A number of fewer digits may be another word.
+        if length > 0, length < 4 { return false }
+        length = 0
+      default: return false
+      }
+    }
+    return hasFigures && (length == 0 || length >= 4)
+  }
+
   /// A cell with `A` for every capital letter, `a` for every small letter and `9` for every figure: codes of
   /// one kind have the same pattern.
   static func pattern(_ cell: String) -> [UInt8] {

@@ -156,6 +156,8 @@ package struct DialectSniffer {
   /// Whether blanks and similar characters really separate fields: texts contain them too.
   private func isConvincing(_ trial: DialectTrial) -> Bool {
     guard trial.explainsAll, trial.records >= 5 else { return false }
+    // Where blanks stand in runs, there are empty fields between them.
+    if trial.dialect.delimiter.bytes == [0x20], trial.hasEmptyColumn { return false }
     return trial.width > 2
       ? trial.typedColumns * 3 >= trial.width : trial.typedColumns * 2 >= trial.width
   }

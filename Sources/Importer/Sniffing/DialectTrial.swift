@@ -30,6 +30,10 @@ struct DialectTrial {
   private(set) var typedCells = 0.0
   /// Whether another delimiter occurs in the fields of each record, equally often.
   private(set) var leavesDelimiters = false
+  /// Whether tabs do, which texts hardly contain. One behind each delimiter is a blank.
+  private(set) var leavesTabs = false
+  /// Whether a column, except the last, is empty in all records.
+  private(set) var hasEmptyColumn = false
   /// Cells with a quote next to another delimiter: halves of a quoted field.
   private(set) var splitFields = 0
   /// Whether unescaped quotes occur in unquoted fields.
@@ -46,7 +50,7 @@ struct DialectTrial {
     let width = Double(max(1, width))
     var score = 2 * agreeing + 0.5 * Double(typedColumns) / width + 0.2 * typedCells
     score -= min(0.5, Double(splitFields) / Double(records))
-    if leavesDelimiters { score -= 0.3 }
+    if leavesDelimiters { score -= leavesTabs ? 0.6 : 0.3 }
     score -= 0.2 * Double(skipped) / Double(skipped + records)
     return score - 0.1 / width
   }
@@ -96,6 +100,7 @@ struct DialectTrial {
   private mutating func look(at parsed: ParsedChunk, records: Range<Int>, _ rivals: [UInt8]) {
     var hasValue = [Bool](repeating: false, count: width)
     var isTyped = [Bool](repeating: true, count: width)
+    var isFilled = [Bool](repeating: false, count: width)
     var left: [Int: Int] = [:]
     var firstCounts: [Int]?
     var looked = 0
@@ -131,6 +136,7 @@ struct DialectTrial {
           let end = start + Int(span.length)
           let cell = UnsafeBufferPointer(rebasing: memory[start..<end])
           cells += 1
+          isFilled[column] = true
           let shape = CellShape(cell)
           let isValue =
             shape.isTyped && !(delimiter != 0x2C && shape == .figures && cell.contains(0x2C))
@@ -155,6 +161,10 @@ struct DialectTrial {
     typedColumns = zip(hasValue, isTyped).count { $0 && $1 }
     typedCells = cells > 0 ? Double(typed) / Double(cells) : 0
     leavesDelimiters = looked > 0 && left.values.contains(looked)
+    if let tab = others.firstIndex(of: 0x09), looked > 0, left[tab] == looked {
+      leavesTabs = firstCounts?[tab] != width - 1
+    }
+    hasEmptyColumn = looked > 0 && isFilled.dropLast().contains(false)
   }
 
   private func isQuoted(

@@ -112,23 +112,32 @@ enum HeaderRows {
   ///
   /// - Parameter records: the assumed header comes first.
   static func count(_ records: [[String?]]) -> Int {
-    var count = 1
-    while count < 3, records.count > count + 2,
-      isNames(records[count], above: records[(count + 1)...])
-    {
-      count += 1
+    // Comments above a single column.
+    if records.first?.count == 1, records[0][0]?.hasPrefix("#") ?? false { return 1 }
+    for count in [3, 2] where records.count > count + 1 {
+      let below = records[count...]
+      if records[1..<count].allSatisfy({ isNames($0, above: below) }) { return count }
     }
-    return count
+    return 1
   }
 
   /// Whether a record has a text over each column that has only figures: over at least two such columns, or
   /// over one in a record of at most two fields.
   private static func isNames(_ record: [String?], above below: ArraySlice<[String?]>) -> Bool {
+    let shapes = record.map { CellShape($0) }
+    // No more than these can be over figures. Most records are looked at no further.
+    let texts = shapes.count { !$0.isTyped && !$0.isBlank }
+    if texts == 0 { return false }
     var figures = 0
     var others = 0
-    for (column, cell) in record.enumerated() where hasOnlyFigures(column, below) {
+    for (column, shape) in shapes.enumerated() where hasOnlyFigures(column, below) {
       // A missing value does not belong to a header.
-      if CellShape(cell).isTyped { others += 1 } else if !CellShape(cell).isBlank { figures += 1 }
+      if shape.isTyped {
+        others += 1
+        if texts <= 3 * others { return false }
+      } else if !shape.isBlank {
+        figures += 1
+      }
     }
     return figures > 3 * others && (figures > 1 || record.count < 3)
   }

@@ -84,7 +84,10 @@ package enum HeaderSniffer {
       first = records.first ?? []
       // The header of a second section says nothing about the columns.
       let first = first
-      below = records.dropFirst().prefix(HeaderSniffer.sampleRecords).filter { $0 != first }
+      let all = records.dropFirst().prefix(HeaderSniffer.sampleRecords)
+      let others = all.filter { $0 != first }
+      // One column whose lines are mostly the same has no sections.
+      below = first.count == 1 && others.count * 2 < all.count ? Array(all) : others
       shapes = first.map { CellShape($0) }
     }
 
@@ -166,6 +169,12 @@ package enum HeaderSniffer {
         if shapes[column].isSpecial, sharesShape(column) {
           return "'\(shown)' is of the same shape as the values below it"
         }
+        let words = cell.split(separator: " ")
+        if first.count == 1, words.count > 1, words.allSatisfy({ CellShape(String($0)).isTyped }) {
+          return "'\(shown)' is a line of figures"
+        }
+        if isHexadecimal(column) { return "'\(shown)' is hexadecimal, as are the values below it" }
+        if beginsSeries(column) { return "'\(shown)' is numbered like the values below it" }
       }
       if let column = equalNeighbours {
         return "columns \(column + 1) and \(column + 2) are the same in the first record and below"
@@ -186,6 +195,35 @@ package enum HeaderSniffer {
         if other == shape, pattern == nil || pattern == CellShape.pattern(cell) { same += 1 }
       }
       return all > 0 && same * 5 >= all * 4
+    }
+
+    /// Whether a cell is hexadecimal, as are at least 80% of those below it.
+    private func isHexadecimal(_ column: Int) -> Bool {
+      guard let cell = first[column], CellShape.isHexadecimal(cell) else { return false }
+      let known = cells(column).filter { !CellShape($0).isBlank }
+      return !known.isEmpty && known.count(where: CellShape.isHexadecimal) * 5 >= known.count * 4
+    }
+
+    /// Whether at least three cells, of which the first is one, are the same text with numbers that follow
+    /// one another: `C1`, `C2`, `C3`.
+    private func beginsSeries(_ column: Int) -> Bool {
+      guard let cell = first[column], let (stem, start) = Self.numbered(cell), below.count > 1
+      else { return false }
+      return below.prefix(3).enumerated().allSatisfy { place, record in
+        guard column < record.count, let text = record[column], let own = Self.numbered(text) else {
+          return false
+        }
+        return own.stem == stem && own.number == start + place + 1
+      }
+    }
+
+    /// A text and the number of at most nine digits behind it; nil where there are not both.
+    private static func numbered(_ cell: String) -> (stem: String, number: Int)? {
+      let digits = cell.utf8.reversed().prefix { $0 >= 0x30 && $0 <= 0x39 }.count
+      guard digits > 0, digits < 10, digits < cell.utf8.count,
+        let number = Int(String(decoding: cell.utf8.suffix(digits), as: UTF8.self))
+      else { return nil }
+      return (String(decoding: cell.utf8.dropLast(digits), as: UTF8.self), number)
     }
 
     /// Four words or more that end with a full stop.

@@ -96,7 +96,10 @@ package enum Preamble {
       isCertain = header.isCertain
     } else if heads.allSatisfy({ $0.count == 1 }) {
       isCertain =
-        hasBlankLine ? header.isHeader : header.isCertain || isOfFigures(table)
+        hasBlankLine
+        ? header.isHeader
+        : header.isCertain || isOfFigures(table)
+          || (!header.isHeader && heads.allSatisfy(hasWords) && isHalfTyped(table, width))
     } else if heads.allSatisfy({ isTitle($0) && $0.count == width }) {
       isCertain =
         header.isCertain || (header.isHeader && width > 2 && !hasSections(table, width))
@@ -174,6 +177,29 @@ package enum Preamble {
   /// Whether records like titles occur repeatedly: then they belong to the table.
   private static func hasSections(_ table: [[String?]], _ width: Int) -> Bool {
     table.count { isTitle($0) } * 10 > table.count
+  }
+
+  /// Whether the first field has several words.
+  private static func hasWords(_ record: [String?]) -> Bool {
+    record[0].map { $0.split(separator: " ").count > 1 } ?? false
+  }
+
+  /// Whether at least half of at least three columns have only figures, in enough records.
+  private static func isHalfTyped(_ table: [[String?]], _ width: Int) -> Bool {
+    guard width > 2, table.count >= 5, table.allSatisfy({ $0.count == width }) else { return false }
+    let typed = (0..<width).count { column in
+      table.allSatisfy { CellShape($0[column]).isTyped }
+    }
+    return typed * 2 >= width
+  }
+
+  /// Whether a record of nothing but figures precedes names of figures: the size of the table, or the like.
+  static func isBelowFigures(_ records: [[String?]]) -> Bool {
+    guard records.count > 3, records[0].count > 1, records[1].count == records[0].count,
+      records[0].allSatisfy({ CellShape($0).isTyped }),
+      records[1].allSatisfy({ !CellShape($0).isTyped && !CellShape($0).isBlank })
+    else { return false }
+    return HeaderSniffer.judge(Array(records.dropFirst())).isCertain
   }
 
   /// Whether there are only figures, in enough records.

@@ -17,6 +17,9 @@ import Testing
     ("\"a;b\",\"c;d\"\n\"e;f\",\"g\"\n", ", \" \" -"),
     ("Hello, world\nfoo\nbar\n", ", \" \" -"), ("", ", \" \" -"), ("\n\n", ", \" \" -"),
     ("date,time\n2018-01-01,12:30:05\n2018-01-02,13:30:05\n", ", \" \" -"),
+    // A tab in every record is hardly a part of texts; one behind each delimiter is a blank.
+    ("gi|4|N|\tMVT\ngi|5|N|\tMML\ngi|6|N|\tMAL\n", "\t \" \" -"),
+    ("a,\tb,\tc\nd,\te,\tf\n", ", \" \" -"), ("a,\tb\nd,\te\n", ", \" \" -"),
     // Quotes.
     ("'a','b'\n'1,5','x'\n", ", ' ' -"), ("a,b\n'tis,so\n'twas,x\n", ", \" \" -"),
     ("a,b\n\"x\",'y'\n", ", \" \" -"), ("id,name\n1,O'Neil\n2,D'Arcy\n", ", \" \" -"),

@@ -80,6 +80,14 @@ import Testing
     ("# a\n# by me\n# day,in,out\n1,2,3\n4,5,6\n", "2: # day|in|out"),
     // Nothing but figures behind a title of one field.
     ("sensor 7\n1,2\n3,4\n5,6\n7,8\n9,1\n", "1: 2 columns"),
+    // Texts beside figures in half of the columns, behind a title of several words.
+    (
+      "kappa 0.24\nBr\t1\t2.44\nC\t1\t2.48\nC\t2\t2.49\nCl\t1\t2.5\nF\t1\t3.0\n", "1: 3 columns"
+    ),
+    // Not: one word may be the first field of a record that was cut; texts only; too few records.
+    ("Br\nC\t1\t2.48\nC\t2\t2.49\nCl\t1\t2.5\nF\t1\t3.0\nS\t1\t3.0\n", "0: Br"),
+    ("a title\nx\ty\tz\nx\tz\ty\nz\ty\tx\nz\tx\ty\nx\tx\tx\n", "0: a title"),
+    ("a title\nC\t1\t2.48\nF\t1\t3.0\n", "0: a title"),
     // Not: a record is sparse, or shorter.
     ("name,qty,price\nA,,\nB,1,2\n", "0: name|qty|price"),
     ("A,,\nB,1,2\nC,3,4\n", "0: 3 columns"),
@@ -132,7 +140,14 @@ import Testing
       ("$5.00,07 Nov 2013\n$6.50,08 Nov 2013\n", "0: 2 columns"),
       ("The first thing that I saw there.,a\nAnother one that came behind it.,b\n", "0: 2 columns"),
       ("uk,uk\nde,at\nfr,fr\nes,es\n", "0: 2 columns"),
+      ("0041..005A;L\n0061..007A;L\n00AA;L\n", "0: 2 columns"),
+      ("KEYCAP ONE;0031 FE0F\nKEYCAP TWO;0032 FE0F\n", "0: 2 columns"),
+      ("C1\tbell\nC2\tblack-hole\nC3\tbox\n", "0: 2 columns"),
+      ("so be it\nso be it\nso be it\n", "0: 1 columns"),
       // Names that look like such texts.
+      ("face,decade\nfeed,0a1b\nbeef,1c2d\n", "0: face|decade"),
+      ("Q1,Q2\nQ2,x\nQ4,y\n", "0: Q1|Q2"), ("a1,b\na2,x\na4,y\n", "0: a1|b"),
+      ("code1\nAB 12\ncode1\nAB 13\n", "0: code1"), ("x\n1\n2\nx\n3\n", "0: x"),
       ("code1,name\nAB-1234,foo\nCD-9876,bar\n", "0: code1|name"),
       (
         "Which of these do you like?,e-mail\nApples,ann@a.org\nPears,bob@b.org\n",
@@ -179,8 +194,12 @@ import Testing
     let text = "day,temp,wind\n,deg C,km/h\n2020-01-01,5,7\n2020-01-02,6,8\n2020-01-03,6,9\n"
     #expect(try Self.found(text).notes.contains("--header-lines 2"))
     #expect(try Self.found(text) { $0.headerLines = 2 }.place == "0: day|temp deg C|wind km/h")
+    // The figures are those below all rows of names.
+    let three = "name,area,volt\nUnits,m2,V\n[0],a,v\nx,1.5,2\ny,2.5,3\nz,3.5,4\n"
+    #expect(try Self.found(three).notes.contains("--header-lines 3"))
     let plain = "day,temp,wind\n2020-01-01,5,7\n2020-01-02,6,8\n2020-01-03,,9\n2020-01-04,1,9\n"
     #expect(try !Self.found(plain).notes.contains("--header-lines"))
+    #expect(try !Self.found("# by\n# me\n#\n1\n2\n3\n").notes.contains("--header-lines"))
   }
 
   @Test func alignedBlanksAreNoted() throws {
@@ -190,8 +209,45 @@ import Testing
     let odd =
       "# by hand\na b c d\n  1  2 3 4\n1 2 3 5 \n # a comment\n1 2 3 6\n1 2 4 4\n3 2 3 4\n1 2 3 9\n1 2 3 8\n"
     #expect(try Self.found(odd).notes.contains("4 fields with runs of blanks"))
+    // Fields of one width each, in runs at the front or in the middle.
+    for aligned in [
+      "51069 51043      1\n51070 51044      1\n51071 51045      2\n51072 51043      3\n51073 51045      2\n",
+      "    0.1E+00    0.15E-01\n    0.2E+00    0.18E-01\n    0.3E+00    0.21E-01\n    0.4E+00    0.2E-01\n"
+        + "    0.5E+00    0.21E-01\n",
+    ] {
+      let found = try Self.found(aligned)
+      #expect(found.notes.contains("runs of blanks") && found.place == "0: 1 columns", "\(found)")
+    }
+    let texts =
+      "John Smith     Paris    WA\nMary Hartford  Nancy    CA\nEvan Nolan     New York IL\n"
+    #expect(try !Self.found(texts).notes.contains("same places"))
+    let wide =
+      "John Smith     Paris     WA\nMary Hartford  Nancy     CA\nEvan Nolan     New York  IL\n"
+    #expect(try Self.found(wide).notes.contains("3 fields that begin in the same places"))
+    #expect(try !Self.found("a  bc\nde  f\ng  hi\n").notes.contains("blanks"))
     let prose = "It was\na dark and\nstormy night\nin the\nold house\n"
     #expect(try !Self.found(prose).notes.contains("blanks"))
+  }
+
+  @Test func commentsBeforeOneColumnAreNoted() throws {
+    for text in ["#\n# by me\n#\nx\ny\n", "# by me\n1\n2\n", "## x\n1\n"] {
+      #expect(try Self.found(text).notes.contains("--comment '#' leaves such lines out"), "\(text)")
+    }
+    for text in ["#name\n1\n2\n", "#a\n#b\n", "x\n#b\nc\n", "# a,b\n1,2\n"] {
+      #expect(try !Self.found(text).notes.contains("--comment"), "\(text)")
+    }
+    #expect(try !Self.found("# by me\n1\n2\n") { $0.comment = "" }.notes.contains("--comment"))
+  }
+
+  /// The number of rows and columns, or the like.
+  @Test func figuresAboveNamesAreNoted() throws {
+    #expect(try Self.found("10,2\n\"id\",\"z\"\n1,2.2\n2,3.1\n").notes.contains("--skip-lines 1"))
+    for text in [
+      "10,2\nid,3\n1,2.2\n2,3.1\n", "10,2\nid,z\nx,y\nz,w\n", "10,2\n1,2.2\n2,3.1\n3,2\n",
+      "10\nid\n1\n2\n",
+    ] {
+      #expect(try !Self.found(text).notes.contains("--skip-lines"), "\(text)")
+    }
   }
 
   /// Too few records, or too odd ones, to be divided; but not silently.
