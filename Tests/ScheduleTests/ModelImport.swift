@@ -97,7 +97,8 @@ final class ModelImport: Sendable {
       keys: input.policy.map {
         KeyedTable(
           keys: ["text"], policy: $0,
-          changed: $0 == .replace ? input.tableColumns : input.columns, overridesIdentity: false)
+          changed: $0 == .replace ? input.tableColumns : input.columns, overridesIdentity: false,
+          hasRowTriggers: false)
       })
     try claims.settle(options: "o", claim)
     let work = try ClaimedLoad(

@@ -53,7 +53,7 @@ extension ModelServer {
   /// Puts rows in whose keys are new.
   ///
   /// - Parameter waiting: those that wait, in the order in which they came.
-  /// - Returns: how many were put in, below zero, and the places, from 1, of all that wait but the first of each key that was new.
+  /// - Returns: the places, from 1, of all that wait but the first of each key that was new.
   func insertNew(
     _ table: String, _ columns: [String], _ rows: [[ModelValue]], waiting: [Row], _ session: Session
   ) throws(ServerError) -> ServerResult {
@@ -62,7 +62,7 @@ extension ModelServer {
       let row = Row(zip(columns, values)) { $1 }
       if try insert(row, table, session), let key = key(table, row) { added.insert(key) }
     }
-    var left = [ServerRow(fields: ["\(-added.count)"])]
+    var left: [ServerRow] = []
     for (place, row) in waiting.enumerated() {
       guard let key = key(table, row), added.remove(key) == nil else { continue }
       left.append(ServerRow(fields: ["\(place + 1)"]))

@@ -6,10 +6,13 @@ import Engine
 extension ServerRun {
   /// The existing table; nil where it is to be made.
   func foundTable(_ session: ServerSession) throws -> ServerTable? {
-    if let table = try session.use({ try ServerTable.find(tableName, $0) }) {
+    if var table = try session.use({ try ServerTable.find(tableName, $0) }) {
       try table.check(
         distributedBy: server.distributionColumn, keys: options.keys, options.conflictPolicy,
         server: target.shown)
+      if !options.keys.isEmpty, options.conflictPolicy == .error {
+        try session.use { try table.findRowTriggers($0) }
+      }
       return table
     }
     guard server.creates else {

@@ -59,12 +59,18 @@ struct KeyStage {
   /// first of each, one for the second, and so on.
   private var needsRounds: Bool { keys.policy == .update || keys.policy == .replace }
 
+  /// Whether rows that were inserted are not known again by their keys, as a trigger may have changed these.
+  private var needsSplitting: Bool { keys.policy == .error && keys.hasRowTriggers }
+
   // MARK: Merging
 
   /// Merges all rows into the table.
   ///
   /// - Throws: `ServerError`, also for a single row that the server refuses.
   func mergeAll(count: Int) throws -> Merged {
+    if needsSplitting {
+      return try insertSplitting(number()[...])
+    }
     guard needsRounds else { return try insert(count, nil, []) }
     let most = try connection.run(
       "SELECT max(\(own)round) FROM (SELECT count(*) AS \(own)round FROM \(Self.stage) GROUP BY "
@@ -106,6 +112,10 @@ struct KeyStage {
   func merge(_ rows: ArraySlice<Waiting>, _ opening: String) throws -> Merged {
     guard let first = rows.first?.number, let last = rows.last?.number else { return Merged() }
     let isOne = "\(own)row >= \(first) AND \(own)row <= \(last)"
+    if needsSplitting {
+      try connection.run(opening)
+      return try insertSplitting(rows)
+    }
     guard needsRounds else { return try insert(rows.count, isOne, [opening]) }
     let parts = Set(rows.map(\.round)).sorted().map {
       "FROM \(Self.rounds) WHERE \(own)round = \($0) AND \(isOne)"
@@ -144,14 +154,35 @@ struct KeyStage {
           + "\(Self.stage)\(condition)), added AS (\(insertion) \(told)), "
           + "firsts AS (SELECT min(\(own)place) AS place FROM numbered JOIN added ON \(same) "
           + "GROUP BY \(group)) SELECT \(own)place FROM numbered WHERE \(own)place "
-          + "NOT IN (SELECT place FROM firsts) UNION ALL SELECT 0 - count(*) FROM added ORDER BY 1"
+          + "NOT IN (SELECT place FROM firsts) ORDER BY \(own)place"
       ]).joined(separator: "; "))
-    let numbers = (results.last?.rows ?? []).compactMap { $0.int(0) }
-    let places = numbers.filter { (1...max(1, count)).contains($0) }
-    let imported = count &- places.count
-    // Rows are known again by their keys, which a trigger may have changed.
-    guard numbers.first == 0 &- imported else { throw plan.changedKeys() }
-    return Merged(imported: imported, conflicts: places.map { $0 - 1 })
+    let places = (results.last?.rows ?? []).compactMap { $0.int(0) }.filter {
+      (1...max(1, count)).contains($0)
+    }
+    return Merged(imported: count &- places.count, conflicts: places.map { $0 - 1 })
+  }
+
+  /// Inserts rows whose keys are new, and finds the others by halving.
+  ///
+  /// - Complexity: a statement where all are new, and O(log(rows)) for each that is not.
+  private func insertSplitting(_ rows: ArraySlice<Waiting>) throws -> Merged {
+    guard let first = rows.first?.number, let last = rows.last?.number else { return Merged() }
+    let results = try connection.run(
+      "SAVEPOINT sheaf_part; INSERT INTO \(plan.table) (\(list)) \(overriding)SELECT \(list) FROM "
+        + "\(Self.stage) WHERE \(own)row >= \(first) AND \(own)row <= \(last) ORDER BY \(own)row ON CONFLICT "
+        + "(\(keys.list)) DO NOTHING RETURNING 1")
+    let isAll = results.last?.rows.count == rows.count
+    if isAll || rows.count == 1 {
+      try connection.run("RELEASE SAVEPOINT sheaf_part")
+      return isAll ? Merged(imported: rows.count) : Merged(conflicts: [0])
+    }
+    try connection.run("ROLLBACK TO SAVEPOINT sheaf_part; RELEASE SAVEPOINT sheaf_part")
+    let half = rows.count / 2
+    let low = try insertSplitting(rows.prefix(half))
+    let high = try insertSplitting(rows.dropFirst(half))
+    return Merged(
+      imported: low.imported + high.imported,
+      conflicts: low.conflicts + high.conflicts.map { $0 + half })
   }
 
   /// Statements are sent together up to so many bytes.

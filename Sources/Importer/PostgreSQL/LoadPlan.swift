@@ -98,14 +98,6 @@ struct LoadPlan: Sendable {
         + "import")
   }
 
-  /// What is said of rows that are there with other keys than they had.
-  func changedKeys() -> ServerError {
-    ServerError(
-      .data,
-      "\(target.shown): a trigger of \(table) changes keys, and what is rejected cannot be told: drop it for "
-        + "the import, or use another --on-conflict than error")
-  }
-
   var copy: String {
     "COPY \(table) (\(columns.joined(separator: ", "))) FROM STDIN"
   }
@@ -122,6 +114,8 @@ struct KeyedTable: Sendable {
   let changed: [String]
   /// Whether a value is given for a column that the server numbers always.
   let overridesIdentity: Bool
+  /// Whether a trigger may change rows before they are inserted.
+  let hasRowTriggers: Bool
 }
 
 extension KeyedTable {
@@ -140,6 +134,7 @@ extension KeyedTable {
     self.init(
       keys: keys.map { SQLText.name($0) }, policy: policy,
       changed: table.columns.filter(isChanged).map { SQLText.name($0.name) },
-      overridesIdentity: always.contains { given.contains($0.name) })
+      overridesIdentity: always.contains { given.contains($0.name) },
+      hasRowTriggers: table.hasRowTriggers)
   }
 }

@@ -17,6 +17,8 @@ struct SQLState: Equatable {
     case "42501", "3D000", Self.readOnly: return .missing
     case "42804", "54000", "54001": return .data
     case "53300", "57P03", "55P03", "57014": return .busy
+    // The key's constraint is DEFERRABLE.
+    case "55000": return .usage
     default: break
     }
     switch codeClass {

@@ -44,6 +44,8 @@ struct ServerTable: Sendable {
   let columns: [ServerColumn]
   /// How Citus distributes it; nil: not at all.
   var distribution: Distribution?
+  /// Whether a trigger may change rows before they are inserted; asked by `findRowTriggers`.
+  private(set) var hasRowTriggers = false
 
   /// The table, qualified and quoted.
   var qualified: String { SQLText.name(schema) + "." + SQLText.name(name) }
@@ -191,6 +193,20 @@ struct ServerTable: Sendable {
     case 25, 1042, 1043: .text
     default: nil
     }
+  }
+
+  /// Asks whether the table, or a partition of it, has a trigger that is run for each row before its
+  /// insertion.
+  ///
+  /// - Throws: `ServerError`.
+  mutating func findRowTriggers(_ connection: any ServerLink) throws {
+    let table = SQLText.literal(qualified) + "::regclass"
+    // 1: for each row, 2: before, 4: of insertions.
+    hasRowTriggers =
+      try connection.run(
+        "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_trigger WHERE tgtype & 7 = 7 AND tgenabled IN "
+          + "('O', 'A') AND tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree(\(table)) UNION ALL SELECT \(table)))"
+      ).last?.rows.first?[0] == "t"
   }
 
   // MARK: Making

@@ -42,7 +42,7 @@ import Testing
       var values = old
       values[column] = value
       try write(old)
-      try bench.report(["a.csv"], more)
+      _ = try bench.report(["a.csv"], more)
       try write(values)
       #expect(Self.counts(try bench.report(["a.csv"], more)) == [0, 1, 0, 0, 0], "\(value)")
       let name = Array("jpbndckaxf")[column]
@@ -50,25 +50,35 @@ import Testing
     }
   }
 
-  @Test("A trigger that changes keys is told where rows are known again by them")
+  @Test("Where a trigger changes keys, it is the row that is not there that is rejected")
   func changedKeys() throws {
     guard let bench = try ServerBench() else { return }
     _ = try bench.query(
       "CREATE TABLE t (k text PRIMARY KEY, v int); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN "
         + "NEW.k = lower(NEW.k); RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION "
         + "f()")
-    try bench.bench.write("a.csv", "k,v\na,1\nB,2\nb,3\n")
+    // Refused ones are among them in the second round: they are looked for then.
+    try bench.bench.write("a.csv", "k,v\na,1\nB,2\nb,3\nC,4\nA,5\nd,6\n")
+    try bench.bench.write("b.csv", "k,v\nE,1\nF,2147483648\ne,3\nG,4\ng,5\nH,6\n")
     let more = ["--table", "t", "--key", "k", "--max-rejects", "unlimited", "--on-conflict"]
-    let result = try bench.run(["a.csv"], more + ["error"], status: .dataRefused)
-    #expect(result.errorText.contains("changes keys"), "\(result.errorText)")
-    #expect(try bench.value("SELECT count(*) FROM t") == "0")
-    _ = try bench.query("DELETE FROM sheaf_input")
+    #expect(Self.counts(try bench.report(["a.csv"], more + ["error"])) == [4, 0, 0, 0, 2])
+    #expect(try bench.query("SELECT record FROM sheaf_reject ORDER BY 1") == [["3"], ["5"]])
     #expect(
-      Self.counts(try bench.report(["a.csv"], more + ["skip"])) == [2, 0, 1, 0, 0])
+      try bench.query("SELECT * FROM t ORDER BY k")
+        == [["a", "1"], ["b", "2"], ["c", "4"], ["d", "6"]])
+    _ = try bench.query("DELETE FROM sheaf_reject")
+    #expect(
+      Self.counts(try bench.report(["b.csv"], more + ["error", "--types", "v:text"]))
+        == [3, 0, 0, 0, 3])
+    #expect(try bench.query("SELECT record FROM sheaf_reject ORDER BY 1") == [["2"], ["3"], ["5"]])
+    _ = try bench.query("TRUNCATE t, sheaf_input")
+    #expect(Self.counts(try bench.report(["a.csv"], more + ["skip"])) == [4, 0, 2, 0, 0])
     _ = try bench.query("TRUNCATE t, sheaf_input")
     // Two of one key in one statement: they are looked for, and come one after the other.
-    #expect(Self.counts(try bench.report(["a.csv"], more + ["update"])) == [2, 1, 0, 0, 0])
-    #expect(try bench.query("SELECT * FROM t ORDER BY k") == [["a", "1"], ["b", "3"]])
+    #expect(Self.counts(try bench.report(["a.csv"], more + ["update"])) == [4, 2, 0, 0, 0])
+    #expect(
+      try bench.query("SELECT * FROM t ORDER BY k")
+        == [["a", "5"], ["b", "3"], ["c", "4"], ["d", "6"]])
   }
 
   @Test(
