@@ -205,7 +205,8 @@ struct ServerTable: Sendable {
     hasRowTriggers =
       try connection.run(
         "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_trigger WHERE tgtype & 7 = 7 AND tgenabled IN "
-          + "('O', 'A') AND tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree(\(table)) UNION ALL SELECT \(table)))"
+          + "('O', 'A') AND tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree(\(table)) UNION ALL "
+          + "SELECT \(table)))"
       ).last?.rows.first?[0] == "t"
   }
 
