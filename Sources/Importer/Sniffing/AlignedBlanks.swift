@@ -1,5 +1,6 @@
-/// Tables with blanks between their fields that are read as one column, because there are runs of blanks, which
-/// are not supported as a delimiter, or because a few records are too little to tell. The user gets a note.
+/// Tables with blanks between their fields that are read as one column, because there are runs of blanks,
+/// which are not supported as a delimiter, or because a few records are too little to tell. The user gets a
+/// note.
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct AlignedBlanks: Equatable, Sendable {
@@ -10,10 +11,11 @@ struct AlignedBlanks: Equatable, Sendable {
 
   /// The table that records with one field each seem to be; nil if they do not.
   ///
-  /// Four fifths of at least two lines have the same number of fields, more than one. Behind the first of them,
-  /// or in the only two, a third of the columns contain only figures, dates and the like; a half where there are
-  /// fewer than five records or two columns. The lines are not single values as wholes, as `2018-08-03 12:30`
-  /// is; figures such as `030 123 456` are one unless there are as many names above. Blank lines do not count.
+  /// Four fifths of at least two lines have the same number of fields, more than one. Behind the first of
+  /// them, or in the only two, a third of the columns contain only figures, dates and the like; a half where
+  /// there are fewer than five records or two columns. The lines are not single values as wholes, as
+  /// `2018-08-03 12:30` is; figures such as `030 123 456` are one unless there are as many names above. Blank
+  /// lines do not count.
   init?(_ records: [[String?]]) {
     guard records.allSatisfy({ $0.count == 1 }) else { return nil }
     let lines = records.compactMap { CellShape.isEmpty($0[0]) ? nil : $0[0] }
