@@ -2,9 +2,10 @@ import Engine
 
 /// What an import did.
 ///
-/// Always, `read == imported + updated + skipped + unchanged + rejected + filtered`. If nothing is pending, and
-/// nobody else has written or their changes were `merged`, `objects == objectsBefore + imported - deleted`. An
-/// import that goes on with a pending table counts the objects of that table as `objectsBefore`.
+/// Always, `read == imported + updated + skipped + unchanged + rejected + filtered`. If nothing is pending,
+/// and nobody else has written or their changes were `merged`, `objects == objectsBefore + imported -
+/// deleted`. An import that goes on with a pending table counts the objects of that table as
+/// `objectsBefore`.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {

@@ -50,8 +50,8 @@ struct SQLState: Equatable {
       || isOfFunctions
   }
 
-  /// Whether a trigger or a function in the database raised it, with `raise` alone or with a code of its own that
-  /// no server has.
+  /// Whether a trigger or a function in the database raised it, with `raise` alone or with a code of its own
+  /// that no server has.
   private var isOfFunctions: Bool {
     ["09", "21", "27", "38", "39", "45", "P0"].contains(codeClass)
       || code.utf8.first.map { [UInt8(ascii: "U"), UInt8(ascii: "Z")].contains($0) } ?? false
