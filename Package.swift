@@ -33,9 +33,16 @@ let importerThreadTests = [
 
 // `SHEAF_OPTIMIZED=1` optimizes the libraries in debug builds too, without taking what tests need out of them: each step
 // of a test takes several times as long otherwise, and as long again under a sanitizer.
+//
+// `SHEAF_FUZZED=1` compiles them as scripts/fuzz does, which can link them then: optimized, with AddressSanitizer, and with
+// the coverage that leads a fuzzer. The tests have neither: in them it would find nothing more, and take long to build.
+let isFuzzed = Context.environment["SHEAF_FUZZED"] == "1"
+let isOptimized = isFuzzed || Context.environment["SHEAF_OPTIMIZED"] == "1"
 let librarySettings =
-  Context.environment["SHEAF_OPTIMIZED"] == "1"
-  ? settings + [.unsafeFlags(["-O", "-wmo", "-num-threads", "2"])] : settings
+  settings
+  + (isOptimized ? [.unsafeFlags(["-O", "-wmo", "-num-threads", "2"])] : [])
+  + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer,address"])] : [])
+let testLinkerSettings: [LinkerSetting] = isFuzzed ? [.unsafeFlags(["-sanitize=address"])] : []
 
 let libraries: [Target] = [
   // What is below a database and has nothing to do with one; no product.
@@ -55,15 +62,15 @@ let libraries: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "BaseTests", dependencies: ["Base", "TestSupport"],
-    swiftSettings: settings),
+    swiftSettings: settings, linkerSettings: testLinkerSettings),
   .testTarget(
     name: "EngineTests", dependencies: ["Base", "Engine", "TestSupport"],
     sources: selection == "threads" ? engineThreadTests : nil,
-    swiftSettings: settings),
+    swiftSettings: settings, linkerSettings: testLinkerSettings),
   .testTarget(
     name: "ImporterTests", dependencies: ["Base", "Engine", "Importer", "TestSupport"],
     sources: selection == "threads" ? importerThreadTests : nil,
-    swiftSettings: settings),
+    swiftSettings: settings, linkerSettings: testLinkerSettings),
 ]
 
 let programs: [Target] =

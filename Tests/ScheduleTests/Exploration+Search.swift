@@ -25,13 +25,14 @@ extension Exploration {
 
   /// What is wrong in any of the schedules; nil: nothing.
   ///
-  /// All schedules with so few deviations, then so many random ones; with SHEAF_LONG=1, all with up
-  /// to three and a hundred times as many random ones, as far as ten minutes, or SHEAF_SECONDS,
-  /// allow: a third is for the random ones. What was looked at is printed then, and with
+  /// All schedules with so few deviations, those in which one thread goes on last where `postpones` says so
+  /// (which takes threads that wait instead of looking again and again), then so many random ones. With
+  /// SHEAF_LONG=1, all with up to three and a hundred times as many random ones, as far as ten minutes, or
+  /// SHEAF_SECONDS, allow: a third is for the random ones. What was looked at is printed then, and with
   /// SHEAF_FIGURES. With SHEAF_SCHEDULE, what a failure said, that one.
   static func failure(
-    _ name: String = #function, isFine: Bool = false, bound: Int = 1, random: Int,
-    seed: UInt64 = 0, _ make: @escaping () throws -> Scenario
+    _ name: String = #function, isFine: Bool = false, bound: Int = 1, postpones: Bool = false,
+    random: Int, seed: UInt64 = 0, _ make: @escaping () throws -> Scenario
   ) throws -> Failure? {
     var exploration = Exploration(isFine: isFine, make)
     if let text = System.environment("SHEAF_SCHEDULE"), let schedule = Schedule(text) {
@@ -51,6 +52,12 @@ extension Exploration {
       }
       if let failure { return failure }
       if !isComplete { break }
+    }
+    if postpones {
+      let (from, runs) = (System.monotonicNanoseconds, exploration.runs)
+      let failure = try exploration.postponed { isOver(2 / 3) }
+      if reach.isTold { tell(name, "last", exploration.runs - runs, since: from, "all") }
+      if let failure { return failure }
     }
     let (from, runs) = (System.monotonicNanoseconds, exploration.runs)
     for number in 0..<reach.random where !isOver(1) {

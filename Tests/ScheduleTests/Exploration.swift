@@ -232,6 +232,27 @@ struct Exploration {
     return problem.map { failure($0, outcome) }
   }
 
+  /// All schedules in which one thread is interrupted once, at a step that another thread's step has to do with,
+  /// and then goes on only when the others have ended or wait for it. With few deviations, it goes on as soon as
+  /// another one waits for anything.
+  mutating func postponed(isTimeUp: () -> Bool) throws -> Failure? {
+    for place in matters.sorted(by: { ($0.thread, $0.number) < ($1.thread, $1.number) }) {
+      if isTimeUp() { return nil }
+      var isLeft = false
+      // Those who have only looked again since anybody did anything.
+      var idle: Set<Int> = []
+      let (outcome, problem) = try run { moment in
+        if let thread = moment.idle { idle.insert(thread) } else { idle = [] }
+        if moment.interrupted == place { isLeft = true }
+        guard isLeft else { return moment.usual }
+        if moment.usual != place.thread, !idle.contains(moment.usual) { return moment.usual }
+        return moment.candidates.first { $0 != place.thread && !idle.contains($0) } ?? place.thread
+      }
+      if let problem { return failure(problem, outcome) }
+    }
+    return nil
+  }
+
   /// One schedule by priorities, of which some are lowered at random.
   mutating func prioritized(seed: UInt64, changes: Int) throws -> Failure? {
     var random = SplitMix64(seed: seed)

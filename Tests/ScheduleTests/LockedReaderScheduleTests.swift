@@ -23,6 +23,14 @@ struct LockedReaderScheduleTests {
       storage: storage, locks: locks, recovered: Recovery.runAmongWriters(storage))
   }
 
+  /// For reading `a.sheaf` of the folder.
+  private static func open(_ kind: Kind, _ folder: ScheduledFolder) throws -> Database {
+    switch kind {
+    case .withoutLockFile: try openWithoutLockFile(folder.path("a.sheaf"))
+    case .byHardLink: try CountedFile.open(folder.link("a.sheaf", as: "b.sheaf"), .readOnly)
+    }
+  }
+
   /// A writer uses pages again, cuts the file's end off, and compacts; a reader holds one version
   /// after the other.
   private static func scenario(_ kind: Kind) throws -> Exploration.Scenario {
@@ -30,12 +38,7 @@ struct LockedReaderScheduleTests {
     let path = folder.path("a.sheaf")
     try CountedFile.make(path)
     let problems = Problems()
-    let reader: Database
-    switch kind {
-    case .withoutLockFile: reader = try openWithoutLockFile(path)
-    case .byHardLink:
-      reader = try CountedFile.open(folder.link("a.sheaf", as: "b.sheaf"), .readOnly)
-    }
+    let reader = try open(kind, folder)
     let database = try CountedFile.open(path)
     let read: @Sendable () -> Void = {
       problems.watch {
@@ -75,6 +78,44 @@ struct LockedReaderScheduleTests {
         try CountedFile.problem(path, problems, counts: 6...6, compacted: 1)
       }
     }
+  }
+
+  /// One version is held while a writer goes on: between choosing it and locking it, too.
+  private static func oneVersion(_ kind: Kind) throws -> Exploration.Scenario {
+    let folder = try ScheduledFolder()
+    let path = folder.path("a.sheaf")
+    try CountedFile.make(path)
+    let problems = Problems()
+    let reader = try open(kind, folder)
+    let database = try CountedFile.open(path)
+    // Until a version shares no page with the first.
+    for _ in 0..<3 { try CountedFile.count(database, .full, pages: 2) }
+    let read: @Sendable () -> Void = {
+      problems.watch {
+        let snapshot = try reader.snapshot()
+        if let problem = try CountedFile.problem(snapshot) { problems.note(problem) }
+        try withExtendedLifetime(snapshot) { try reader.close() }
+      }
+    }
+    let write: @Sendable () -> Void = {
+      problems.watch {
+        for _ in 0..<4 { try CountedFile.count(database, .full, pages: 2) }
+        try database.close()
+      }
+    }
+    return Exploration.Scenario(threads: [read, write]) {
+      try withExtendedLifetime(folder) { try CountedFile.problem(path, problems, counts: 7...7) }
+    }
+  }
+
+  @Test("A version that is locked too late is not taken", arguments: Kind.allCases)
+  func lockedTooLate(kind: Kind) throws {
+    let failure = try Exploration.failure(
+      "Locked too late (\(kind))", bound: 1, postpones: true, random: 0
+    ) {
+      try Self.oneVersion(kind)
+    }
+    #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
   @Test("What such a reader holds keeps its values", arguments: Kind.allCases)

@@ -95,7 +95,10 @@ final class ModelImport: Sendable {
       columns: input.columns, input: claim.input.key, epoch: claim.epoch,
       isSynchronous: isSynchronous, retrySeconds: retrySeconds,
       keys: input.policy.map {
-        KeyedTable(keys: ["text"], policy: $0, tableColumns: input.tableColumns)
+        KeyedTable(
+          keys: ["text"], policy: $0,
+          changed: $0 == .replace ? input.tableColumns : input.columns, overridesIdentity: false,
+          hasRowTriggers: false)
       })
     try claims.settle(options: "o", claim)
     let work = try ClaimedLoad(

@@ -32,11 +32,12 @@ struct ModelInput: Sendable {
     case .replace: replacing
     }
   }
-  // The server refuses one, so that those of its range are looked for.
+  // The server refuses one, so that those of its range are looked for, also among rows that wait.
   private static let keeping = ModelInput(
     rangeRecords: 3, records: repeated, policy: .error, refused: ([], untold: ["c"]))
   private static let skipping = ModelInput(rangeRecords: 3, records: repeated, policy: .skip)
-  private static let updating = ModelInput(rangeRecords: 3, records: repeated, policy: .update)
+  private static let updating = ModelInput(
+    rangeRecords: 3, records: repeated, policy: .update, refused: ([], untold: ["c"]))
   private static let replacing = ModelInput(rangeRecords: 3, records: repeated, policy: .replace)
   // The last one changes nothing.
   private static let repeated = [

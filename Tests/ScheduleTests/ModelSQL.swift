@@ -72,7 +72,8 @@ enum ModelStatement {
   /// Makes the table in which rows wait, which only this transaction sees.
   case makeStage
   case insert(table: String, columns: [String], Source, Conflict, returns: Bool)
-  /// Inserts rows that wait, of each key that is new the first, and answers with the places of the others.
+  /// Inserts rows that wait, of each key that is new the first, and answers with the places of the others
+  /// among those that the selection has.
   case insertNew(table: String, columns: [String], ModelSelect)
   case update(
     table: String, [(column: String, ModelExpression)], ModelExpression?,
@@ -248,7 +249,14 @@ struct ModelSQL {
       return .set("constraints", .null)
     }
     if takeWord("CREATE", "TEMPORARY", "TABLE") || takeWord("ALTER", "TABLE") {
-      guard case .word("SHEAF_STAGE") = try lastOfName() else { throw unknown("that table") }
+      let made = try lastOfName()
+      guard [.word("SHEAF_STAGE"), .word("SHEAF_ROUNDS")].contains(made) else {
+        throw unknown("that table")
+      }
+      skip { $0 == .sign(";") }
+      return .makeStage
+    }
+    if takeWord("CREATE", "INDEX") {
       skip { $0 == .sign(";") }
       return .makeStage
     }
@@ -325,11 +333,18 @@ struct ModelSQL {
       }
       return column
     }
-    guard takeWord("WHERE", "CASE", "WHEN", "ROW") else { throw unknown("the condition") }
-    let compared = try inParentheses { try $0.list { try $0.name() } }
-    guard takeWord("IS", "DISTINCT", "FROM", "ROW"),
-      try inParentheses({ try $0.list { try $0.name() } }) == compared
-    else { throw unknown("the comparison") }
+    guard takeWord("WHERE", "CASE", "WHEN"), try name() == "record_image_ne" else {
+      throw unknown("the condition")
+    }
+    let rows = try inParentheses { parser in
+      try parser.list { parser in
+        try parser.expectWord("ROW")
+        return try parser.inParentheses { try $0.list { try $0.name() } }
+      }
+    }
+    guard let compared = rows.first, rows == [compared, compared] else {
+      throw unknown("the comparison")
+    }
     try expectWord("THEN")
     let updated = try counter()
     guard take("<>"), next == .text("") else { throw unknown("what is never empty") }
@@ -394,7 +409,7 @@ struct ModelSQL {
   private mutating func select() throws -> ModelSelect {
     var select = ModelSelect()
     select.items = try list { try $0.expression() }
-    if takeWord("FROM") { select.table = try next == .sign("(") ? rounds() : name() }
+    if takeWord("FROM") { select.table = try next == .sign("(") ? repeats() : name() }
     select.condition = try condition()
     if takeWord("ORDER", "BY") { select.order = try name() }
     if takeWord("FOR", "SHARE") { select.rowLock = .share }
@@ -402,8 +417,8 @@ struct ModelSQL {
     return select
   }
 
-  /// The rows that wait, with the number of each among those of its key.
-  private mutating func rounds() throws -> String {
+  /// How many rows wait for each key: the highest number that one has among those of its key.
+  private mutating func repeats() throws -> String {
     var depth = 0
     repeat {
       if next == .sign("(") { depth += 1 }

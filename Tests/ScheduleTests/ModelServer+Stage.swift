@@ -6,7 +6,7 @@ extension ModelServer {
   /// The table in which rows wait; only the transaction that makes it sees it.
   static let stage = "sheaf_stage"
   /// The same with `sheaf_round`.
-  static let rounds = "sheaf_stage with rounds"
+  static let rounds = "sheaf_rounds"
 
   /// Takes rows, or none of them.
   func copy(_ lines: [String], _ statement: String, _ session: Session) throws(ServerError)
@@ -19,16 +19,23 @@ extension ModelServer {
     }
     for (number, line) in lines.enumerated() {
       let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-      let isTold = refused.0.contains(fields[0])
-      if isTold || refused.untold.contains(fields[0]) {
+      if refused.0.contains(fields[0]) {
         session.transaction?.hasFailed = true
         throw ServerError(
           .data, "not taken", sqlState: "22P02",
-          context: isTold ? "COPY \(isStaged ? Self.stage : table), line \(number + 1)" : nil)
+          context: "COPY \(isStaged ? Self.stage : table), line \(number + 1)")
       }
-      var row: Row = isStaged ? ["sheaf_row": .int(number)] : [:]
+      var row: Row = [:]
+      if isStaged {
+        // Numbers of rows that are undone are not given again.
+        session.transaction?.stagedRows += 1
+        row["sheaf_row"] = .int(session.transaction?.stagedRows ?? 0)
+      }
       for (column, field) in zip(columns, fields) { row[column] = .text(field) }
-      _ = try insert(row, isStaged ? Self.stage : table, session)
+      do throws(ServerError) { _ = try insert(row, isStaged ? Self.stage : table, session) } catch {
+        session.transaction?.hasFailed = true
+        throw error
+      }
     }
     return ServerResult(tag: "COPY \(lines.count)", count: lines.count, rows: [])
   }
@@ -45,9 +52,10 @@ extension ModelServer {
 
   /// Puts rows in whose keys are new.
   ///
+  /// - Parameter waiting: those that wait, in the order in which they came.
   /// - Returns: the places, from 1, of all that wait but the first of each key that was new.
   func insertNew(
-    _ table: String, _ columns: [String], _ rows: [[ModelValue]], _ session: Session
+    _ table: String, _ columns: [String], _ rows: [[ModelValue]], waiting: [Row], _ session: Session
   ) throws(ServerError) -> ServerResult {
     var added: Set<Key> = []
     for values in rows {
@@ -55,8 +63,8 @@ extension ModelServer {
       if try insert(row, table, session), let key = key(table, row) { added.insert(key) }
     }
     var left: [ServerRow] = []
-    for (place, waiting) in view(session, Self.stage).enumerated() {
-      guard let key = key(table, waiting.row), added.remove(key) == nil else { continue }
+    for (place, row) in waiting.enumerated() {
+      guard let key = key(table, row), added.remove(key) == nil else { continue }
       left.append(ServerRow(fields: ["\(place + 1)"]))
     }
     return ServerResult(tag: "SELECT \(left.count)", count: left.count, rows: left)

@@ -68,7 +68,12 @@ extension ModelServer {
     case .insert(let table, let columns, let source, let conflict, let returns):
       return try insert(table, columns, source, conflict, returns: returns, session)
     case .insertNew(let table, let columns, let select):
-      return try insertNew(table, columns, self.rows(select, session), session)
+      var waiting: [Row] = []
+      for (_, row) in view(session, Self.stage) where try holds(select.condition, row, session) {
+        waiting.append(row)
+      }
+      return try insertNew(
+        table, columns, self.rows(select, session), waiting: waiting, session)
     case .update(let table, let assignments, let condition, let returning):
       let found = try lockRows(session, table, isExclusive: true) { (row) throws(ServerError) in
         try holds(condition, row, session)

@@ -37,6 +37,8 @@ final class ModelServer: @unchecked Sendable {
   final class Transaction {
     /// Rows as they will be; nil: removed.
     var changes: [Place: Row?] = [:]
+    /// The number of the last row that was copied to wait.
+    var stagedRows = 0
     /// Settings of the transaction's own that are numbers.
     var numbers: [String: Int] = [:]
     /// The same at the savepoint.
@@ -333,6 +335,10 @@ final class ModelServer: @unchecked Sendable {
 
   /// Puts a row in; false where its key is there.
   func insert(_ row: Row, _ table: String, _ session: Session) throws(ServerError) -> Bool {
+    // By a constraint of the table's, which a table in which rows wait does not have.
+    if table == self.table, let text = row["text"]?.field, refused.untold.contains(text) {
+      throw ServerError(.data, "not taken", sqlState: "23514")
+    }
     let began = now
     if let key = key(table, row) {
       while true {

@@ -68,11 +68,11 @@ final class RunLog {
     return status
   }
 
-  /// The same for a command about one database.
+  /// Runs a command about one database and appends its line, if the arguments name a file for it.
   ///
   /// - Parameter others: what else the command reads and writes.
-  /// - Returns: as that.
-  /// - Throws: as that.
+  /// - Returns: the result of `body`.
+  /// - Throws: the error of `body`, or a creation error when the report could not be written.
   static func keep(
     _ arguments: ParsedArguments, _ output: BufferedOutput, command: String, database path: String,
     others: [String] = [], _ body: (RunLog) throws -> ExitStatus

@@ -76,7 +76,7 @@ extension Database {
     }
   }
 
-  /// - Parameter tellsUse: whether it is asked where the file's bytes are, which takes a look at each page.
+  /// - Parameter tellsUse: whether to return the use of the file's bytes, which takes a look at each page.
   private func tidyUp(
     _ parts: FileParts, tellsUse: Bool
   ) throws -> (isDone: Bool, use: FileUse?) {

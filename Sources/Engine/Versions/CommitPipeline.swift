@@ -324,8 +324,8 @@ package final class CommitPipeline: @unchecked Sendable {
     if owes { lostVersions() }
   }
 
-  /// Rounds that nobody waits for begin this many milliseconds apart. Flushing without a pause cost
-  /// an import 5% of its processor time, and the disk several times the requests.
+  /// Rounds that nobody waits for begin this many milliseconds apart. Flushing without a pause costs an
+  /// import a tenth of its processor time, and the disk several times the requests.
   private static let pace: UInt64 = 10
 
   /// Waits for work and does it; false when the pipeline is stopping.

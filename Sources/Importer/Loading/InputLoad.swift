@@ -48,10 +48,7 @@ final class InputLoad {
       keys: options.keys.isEmpty
         ? nil
         : KeyedTable(
-          keys: options.keys.map({ SQLText.name($0) }), policy: policy,
-          tableColumns: table.columns.filter { !$0.isGenerated && !$0.isIdentity }.map {
-            SQLText.name($0.name)
-          }))
+          keys: options.keys, policy: policy, of: table, columns: plan.columns.map(\.name)))
     end = (opened.splitter.byteOffset, opened.splitter.checksum.value)
     startByte = end.byte
     report.notes = (opened.notes + opened.header.notes.map(\.description) + matched.match.notes).map

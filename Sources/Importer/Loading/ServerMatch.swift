@@ -25,6 +25,15 @@ struct ServerMatch {
             + "--columns"
         )
       }
+      if column.isAlwaysIdentity, [.update, .replace].contains(options.conflictPolicy),
+        !options.keys.isEmpty, !options.keys.contains(name)
+      {
+        throw ServerError(
+          .usage,
+          "\(server): column '\(name)' of \(table.shown) is GENERATED ALWAYS, so that rows that are there "
+            + "keep what they have in it: leave it out with --columns"
+        )
+      }
     }
     for column in table.columns
     where !column.isNullable && !column.hasDefault && !column.isGenerated

@@ -7,7 +7,7 @@ extension ServerRun {
   /// server itself would refuse: it asks the server about the table alone.
   mutating func readAll(_ session: ServerSession) throws {
     let found = try foundTable(session)
-    let table = try found.map { try withMissingColumns($0) } ?? plannedTable()
+    let table = try found.map { try withMissingColumns($0) } ?? plannedTable(session)
     report.table = found == nil ? tableName : table.shown
     for index in files.indices {
       if options.shouldStop() { report.isInterrupted = true }
@@ -23,10 +23,11 @@ extension ServerRun {
   }
 
   /// The table as it would be made.
-  private mutating func plannedTable() throws -> ServerTable {
+  private mutating func plannedTable(_ session: ServerSession) throws -> ServerTable {
     let types = try typesToMake()
+    let place = try session.use { try ServerTable.place(tableName, $0) }
     _ = try ServerTable.creation(
-      tableName, types, keys: options.keys, isNumeric: server.makesNumeric, server: target.shown)
+      place, types, keys: options.keys, isNumeric: server.makesNumeric, server: target.shown)
     return ServerTable(
       schema: "", name: tableName,
       columns: types.map { name, type in

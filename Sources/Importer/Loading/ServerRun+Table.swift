@@ -6,10 +6,13 @@ import Engine
 extension ServerRun {
   /// The existing table; nil where it is to be made.
   func foundTable(_ session: ServerSession) throws -> ServerTable? {
-    if let table = try session.use({ try ServerTable.find(tableName, $0) }) {
+    if var table = try session.use({ try ServerTable.find(tableName, $0) }) {
       try table.check(
         distributedBy: server.distributionColumn, keys: options.keys, options.conflictPolicy,
         server: target.shown)
+      if !options.keys.isEmpty, options.conflictPolicy == .error {
+        try session.use { try table.findRowTriggers($0) }
+      }
       return table
     }
     guard server.creates else {
@@ -24,11 +27,12 @@ extension ServerRun {
   /// Makes the table. With a distribution column it is made and distributed in one transaction, so that no
   /// failure leaves a table on one machine alone.
   private func make(_ types: [(name: String, type: ColumnType)], _ session: ServerSession) throws {
+    let place = try session.use { try ServerTable.place(tableName, $0) }
     let statement = try ServerTable.creation(
-      tableName, types, keys: options.keys, isNumeric: server.makesNumeric, server: target.shown)
+      place, types, keys: options.keys, isNumeric: server.makesNumeric, server: target.shown)
     let distribution = try server.distributionColumn.map { column throws(ServerError) in
       try ServerTable.distribution(
-        tableName, by: column, of: types.map(\.name), keys: options.keys, options.conflictPolicy,
+        place, by: column, of: types.map(\.name), keys: options.keys, options.conflictPolicy,
         server: target.shown)
     }
     let all = distribution.map { "BEGIN; \(statement); \($0); COMMIT" } ?? statement

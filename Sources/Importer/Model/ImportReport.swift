@@ -1,8 +1,11 @@
 import Engine
 
-/// What an import did. `read == imported + updated + skipped + unchanged + rejected + filtered`, always, and
-/// `objects == objectsBefore + imported - deleted` where nobody else has written, or it is `merged`, and
-/// nothing is pending: where the import has gone on with what was, `objectsBefore` are those of that.
+/// What an import did.
+///
+/// Always, `read == imported + updated + skipped + unchanged + rejected + filtered`. If nothing is pending,
+/// and nobody else has written or their changes were `merged`, `objects == objectsBefore + imported -
+/// deleted`. An import that goes on with a pending table counts the objects of that table as
+/// `objectsBefore`.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ImportReport: Sendable {
@@ -143,7 +146,7 @@ public struct ImportReport: Sendable {
     public var changed = 0
   }
 
-  /// What somebody else had done to the table while the import made it anew beside them.
+  /// The changes that others made to the table while the import filled its pending version.
   public struct Merged: Sendable, Equatable {
     /// Objects that only they had made.
     public var inserted = 0

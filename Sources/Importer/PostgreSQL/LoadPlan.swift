@@ -89,6 +89,15 @@ struct LoadPlan: Sendable {
       + "reason, original) VALUES " + rows.joined(separator: ", ")
   }
 
+  /// What is said of rows that are gone though nothing was refused.
+  func leftOut(_ count: Int, of all: Int) -> ServerError {
+    ServerError(
+      .data,
+      "\(target.shown): the server took \(all &- count) of \(all) rows into \(table) without a "
+        + "word: a trigger there leaves rows out, and what is not imported cannot be told; drop it for the "
+        + "import")
+  }
+
   var copy: String {
     "COPY \(table) (\(columns.joined(separator: ", "))) FROM STDIN"
   }
@@ -99,6 +108,33 @@ struct KeyedTable: Sendable {
   /// The columns of the key, quoted.
   let keys: [String]
   let policy: ConflictPolicy
-  /// All writable columns of the table, quoted.
-  let tableColumns: [String]
+  /// The columns of the key as a list.
+  var list: String { keys.joined(separator: ", ") }
+  /// The columns, quoted, that a row that is there takes from the new one; they are compared, too.
+  let changed: [String]
+  /// Whether a value is given for a column that the server numbers always.
+  let overridesIdentity: Bool
+  /// Whether a trigger may change rows before they are inserted.
+  let hasRowTriggers: Bool
+}
+
+extension KeyedTable {
+  /// - Parameters:
+  ///   - keys: the columns of the key.
+  ///   - columns: for which rows have values.
+  init(keys: [String], policy: ConflictPolicy, of table: ServerTable, columns: [String]) {
+    let given = Set(columns)
+    func isChanged(_ column: ServerTable.ServerColumn) -> Bool {
+      // The server keeps such a number. Where it is a key's it is the same.
+      if column.isGenerated || column.isAlwaysIdentity { return false }
+      // What no value is given for becomes what a new row has there, but for numbers.
+      return given.contains(column.name) || policy == .replace && !column.isIdentity
+    }
+    let always = table.columns.filter(\.isAlwaysIdentity)
+    self.init(
+      keys: keys.map { SQLText.name($0) }, policy: policy,
+      changed: table.columns.filter(isChanged).map { SQLText.name($0.name) },
+      overridesIdentity: always.contains { given.contains($0.name) },
+      hasRowTriggers: table.hasRowTriggers)
+  }
 }

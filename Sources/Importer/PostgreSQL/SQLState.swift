@@ -17,6 +17,8 @@ struct SQLState: Equatable {
     case "42501", "3D000", Self.readOnly: return .missing
     case "42804", "54000", "54001": return .data
     case "53300", "57P03", "55P03", "57014": return .busy
+    // The key's constraint is DEFERRABLE.
+    case "55000": return .usage
     default: break
     }
     switch codeClass {
@@ -48,8 +50,8 @@ struct SQLState: Equatable {
       || isOfFunctions
   }
 
-  /// Whether a trigger or a function of the database's has raised it, by itself or with a code of its own: no
-  /// server has such by itself.
+  /// Whether a trigger or a function in the database raised it, with `raise` alone or with a code of its own
+  /// that no server has.
   private var isOfFunctions: Bool {
     ["09", "21", "27", "38", "39", "45", "P0"].contains(codeClass)
       || code.utf8.first.map { [UInt8(ascii: "U"), UInt8(ascii: "Z")].contains($0) } ?? false

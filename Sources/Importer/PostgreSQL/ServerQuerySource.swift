@@ -14,9 +14,11 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
   /// The columns' types, in their order; nil for types without an equivalent here.
   let types: [ColumnType?]
   private let connection: ServerConnection
+  private let infinities: InfinitySpellings
   /// The rest of a row that was longer than the reader asked for.
   private var left: [UInt8] = []
   private var leftStart = 0
+  private var isAtHeader = true
   private var isAtEnd = false
 
   /// Connects and begins the query, in a read-only transaction that sees one state of the database.
@@ -34,6 +36,7 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
       let columns = try connection.columns(
         of: "SELECT * FROM (\n\(query.text)\n) AS sheaf_query LIMIT 0")
       types = columns.map { Self.type($0.type) }
+      infinities = InfinitySpellings(columns.map { [700, 701].contains($0.type) })
       guard !columns.isEmpty else {
         throw ServerError(.usage, "\(target.shown): the query gives no columns")
       }
@@ -67,11 +70,14 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
       if isCancelled() { throw .interrupted }
       do throws(ServerError) {
         let copied = try connection.nextCopied(waits: count == 0) { row in
-          let own = min(row.count, buffer.count - count)
-          UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyMemory(
-            from: UnsafeRawBufferPointer(rebasing: row[..<own]))
-          count += own
-          if own < row.count { (left, leftStart) = (Array(row[own...]), 0) }
+          if isAtHeader {
+            isAtHeader = false
+            count += give(row, UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
+          } else {
+            infinities.withSpellings(row) {
+              count += give($0, UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
+            }
+          }
         }
         switch copied {
         case .row: break
@@ -84,6 +90,18 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
         throw Self.failure(error)
       }
     }
+    return count
+  }
+
+  /// Copies a row into the buffer, and keeps what has no room there.
+  ///
+  /// - Returns: the number of bytes copied.
+  private func give(
+    _ row: UnsafeRawBufferPointer, _ buffer: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    let count = min(row.count, buffer.count)
+    buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: row[..<count]))
+    if count < row.count { (left, leftStart) = (Array(row[count...]), 0) }
     return count
   }
 

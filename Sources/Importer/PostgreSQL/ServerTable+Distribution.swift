@@ -68,12 +68,12 @@ extension ServerTable {
   /// A statement that distributes a table that was just made.
   ///
   /// - Parameters:
-  ///   - given: its name, as the user gave it.
+  ///   - place: where it is.
   ///   - names: of its columns.
   ///   - keys: the columns of the primary key; empty: the table has none.
   /// - Throws: `ServerError` for a column that the table does not have, or that is not part of the key.
   static func distribution(
-    _ given: String, by column: String, of names: [String], keys: [String],
+    _ place: Place, by column: String, of names: [String], keys: [String],
     _ policy: ConflictPolicy,
     server: String
   ) throws(ServerError) -> String {
@@ -89,7 +89,7 @@ extension ServerTable {
           + "--distribute-by '\(key)', or leave --key out")
     }
     return
-      "SELECT pg_catalog.create_distributed_table(\(SQLText.literal(qualified(given))), "
+      "SELECT pg_catalog.create_distributed_table(\(SQLText.literal(place.qualified)), "
       + "\(SQLText.literal(column)))"
   }
 }

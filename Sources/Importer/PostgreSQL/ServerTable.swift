@@ -14,14 +14,17 @@ struct ServerTable: Sendable {
     /// Whether the server computes it: no value can be given for it.
     let isGenerated: Bool
     let isIdentity: Bool
+    /// Whether the server numbers its rows always: a row that is there keeps its number.
+    let isAlwaysIdentity: Bool
 
     init(
       name: String, type: ColumnType?, typeName: String, isNullable: Bool, hasDefault: Bool,
-      isGenerated: Bool, isIdentity: Bool
+      isGenerated: Bool, isIdentity: Bool, isAlwaysIdentity: Bool
     ) {
       (self.name, self.type, self.typeName) = (name, type, typeName)
       (self.isNullable, self.hasDefault) = (isNullable, hasDefault)
       (self.isGenerated, self.isIdentity) = (isGenerated, isIdentity)
+      self.isAlwaysIdentity = isAlwaysIdentity
     }
 
     /// A column as Sheaf makes it.
@@ -29,7 +32,7 @@ struct ServerTable: Sendable {
       self.init(
         name: name, type: type == .data ? nil : type,
         typeName: ServerTable.typeName(type, isNumeric: isNumeric), isNullable: isNullable,
-        hasDefault: false, isGenerated: false, isIdentity: false)
+        hasDefault: false, isGenerated: false, isIdentity: false, isAlwaysIdentity: false)
     }
 
     /// Whether it stores every digit.
@@ -41,6 +44,8 @@ struct ServerTable: Sendable {
   let columns: [ServerColumn]
   /// How Citus distributes it; nil: not at all.
   var distribution: Distribution?
+  /// Whether a trigger may change rows before they are inserted; asked by `findRowTriggers`.
+  private(set) var hasRowTriggers = false
 
   /// The table, qualified and quoted.
   var qualified: String { SQLText.name(schema) + "." + SQLText.name(name) }
@@ -52,18 +57,20 @@ struct ServerTable: Sendable {
   /// Looks for a table; nil where there is none.
   ///
   /// - Parameters:
-  ///   - given: a name, or a schema and a name with a point between them. It is first tried as a name.
+  ///   - given: a name, or a schema and a name with a point between them. It is first tried as a name. The
+  ///     name of the schema may have points, too.
   ///   - connection: to the database.
   /// - Throws: `ServerError`, also for a table or view that cannot be loaded exactly once.
   static func find(_ given: String, _ connection: any ServerLink) throws -> ServerTable? {
-    for (schema, name) in candidates(given) {
-      let place =
-        schema.map { "n.nspname = \(SQLText.literal($0))" }
+    for place in candidates(given) {
+      let visible =
+        place.schema.map { "n.nspname = \(SQLText.literal($0))" }
         ?? "pg_catalog.pg_table_is_visible(c.oid)"
       let row = try connection.run(
         "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence FROM pg_catalog.pg_class c JOIN "
-          + "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = \(SQLText.literal(name)) "
-          + "AND \(place) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1 LIMIT 1"
+          + "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = "
+          + "\(SQLText.literal(place.name)) AND \(visible) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') "
+          + "ORDER BY 1 LIMIT 1"
       ).last?.rows.first
       guard let row, let oid = row.int(0), let schema = row[1], let name = row[2]
       else {
@@ -78,13 +85,48 @@ struct ServerTable: Sendable {
     return nil
   }
 
-  /// The tables that a name may mean.
-  private static func candidates(_ given: String) -> [(schema: String?, name: String)] {
-    guard let point = given.utf8.firstIndex(of: UInt8(ascii: ".")), point != given.startIndex else {
-      return [(nil, given)]
+  /// Where a table is, or is to be made.
+  struct Place: Sendable, Equatable {
+    /// nil: where the search path leads to.
+    let schema: String?
+    let name: String
+
+    /// Qualified and quoted.
+    var qualified: String {
+      (schema.map { SQLText.name($0) + "." } ?? "") + SQLText.name(name)
     }
-    let name = String(given.unicodeScalars[point...].dropFirst())
-    return [(nil, given)] + (name.isEmpty ? [] : [(String(given[..<point]), name)])
+  }
+
+  /// What a name may mean: the name of a table, or a schema and a table with one of its points between them.
+  static func candidates(_ given: String) -> [Place] {
+    let bytes = given.utf8
+    let points = bytes.indices.filter { bytes[$0] == UInt8(ascii: ".") }
+    return [Place(schema: nil, name: given)]
+      + points.compactMap { point in
+        let schema = String(Substring(bytes[..<point]))
+        let name = String(Substring(bytes[bytes.index(after: point)...]))
+        return schema.isEmpty || name.isEmpty ? nil : Place(schema: schema, name: name)
+      }
+  }
+
+  /// Where a table that is not there is to be made: in the first schema that is there of those that its name
+  /// may begin with.
+  ///
+  /// - Throws: `ServerError`.
+  static func place(_ given: String, _ connection: any ServerLink) throws -> Place {
+    let places = candidates(given).dropFirst()
+    // A schema that is not there is told as such by the server.
+    guard let first = places.first else { return Place(schema: nil, name: given) }
+    guard places.count > 1 else { return first }
+    let schemas = places.compactMap { $0.schema.map { SQLText.literal($0) } }
+    let found =
+      try connection.run(
+        "SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname IN "
+          + "(\(schemas.joined(separator: ", ")))"
+      ).last?.rows.compactMap { $0[0] } ?? []
+    return places.first { place in
+      found.contains { place.schema?.utf8.elementsEqual($0.utf8) == true }
+    } ?? first
   }
 
   private func refusal(_ reason: String, _ connection: any ServerLink) -> ServerError {
@@ -125,15 +167,15 @@ struct ServerTable: Sendable {
     let rows =
       try connection.run(
         "SELECT a.attname, a.atttypid::bigint, pg_catalog.format_type(a.atttypid, a.atttypmod), "
-          + "a.attnotnull, a.atthasdef, \(generated), a.attidentity <> '' FROM pg_catalog.pg_attribute a "
-          + "WHERE a.attrelid = \(oid) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+          + "a.attnotnull, a.atthasdef, \(generated), a.attidentity <> '', a.attidentity = 'a' FROM "
+          + "pg_catalog.pg_attribute a WHERE a.attrelid = \(oid) AND a.attnum > 0 AND NOT "
+          + "a.attisdropped ORDER BY a.attnum"
       ).last?.rows ?? []
     return rows.map { row in
       ServerColumn(
         name: row[0] ?? "", type: row.int(1).flatMap(type), typeName: row[2] ?? "",
         isNullable: row[3] != "t", hasDefault: row[4] == "t" || row[6] == "t",
-        isGenerated: row[5] == "t",
-        isIdentity: row[6] == "t")
+        isGenerated: row[5] == "t", isIdentity: row[6] == "t", isAlwaysIdentity: row[7] == "t")
     }
   }
 
@@ -153,6 +195,21 @@ struct ServerTable: Sendable {
     }
   }
 
+  /// Asks whether the table, or a partition of it, has a trigger that is run for each row before its
+  /// insertion.
+  ///
+  /// - Throws: `ServerError`.
+  mutating func findRowTriggers(_ connection: any ServerLink) throws {
+    let table = SQLText.literal(qualified) + "::regclass"
+    // 1: for each row, 2: before, 4: of insertions.
+    hasRowTriggers =
+      try connection.run(
+        "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_trigger WHERE tgtype & 7 = 7 AND tgenabled IN "
+          + "('O', 'A') AND tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree(\(table)) UNION ALL "
+          + "SELECT \(table)))"
+      ).last?.rows.first?[0] == "t"
+  }
+
   // MARK: Making
 
   /// PostgreSQL's limit for a table.
@@ -163,11 +220,11 @@ struct ServerTable: Sendable {
   /// - Parameter keys: the columns of the primary key, in its order; empty: the table has none.
   /// - Throws: `ServerError` for names and numbers that PostgreSQL does not take.
   static func creation(
-    _ given: String, _ columns: [(name: String, type: ColumnType)], keys: [String], isNumeric: Bool,
+    _ place: Place, _ columns: [(name: String, type: ColumnType)], keys: [String], isNumeric: Bool,
     server: String
   ) throws(ServerError) -> String {
-    let (schema, name) = candidates(given).last ?? (nil, given)
-    for part in [schema, name].compactMap(\.self) {
+    let name = place.name
+    for part in [place.schema, name].compactMap(\.self) {
       if let problem = SQLText.problem(withName: part) {
         throw ServerError(
           .usage,
@@ -197,7 +254,7 @@ struct ServerTable: Sendable {
     let list = columns.map { "\(SQLText.name($0.name)) \(typeName($0.type, isNumeric: isNumeric))" }
     let key = keys.map({ SQLText.name($0) }).joined(separator: ", ")
     let constraint = keys.isEmpty ? "" : ", PRIMARY KEY (\(key))"
-    return "CREATE TABLE \(qualified(given)) (\(list.joined(separator: ", "))\(constraint))"
+    return "CREATE TABLE \(place.qualified) (\(list.joined(separator: ", "))\(constraint))"
   }
 
   /// A statement that adds a column, unless it is there.
@@ -214,12 +271,6 @@ struct ServerTable: Sendable {
     }
     return "ALTER TABLE \(qualified) ADD COLUMN IF NOT EXISTS \(SQLText.name(column)) "
       + Self.typeName(type, isNumeric: isNumeric)
-  }
-
-  /// The quoted name of a table that is to be made.
-  static func qualified(_ given: String) -> String {
-    let (schema, name) = candidates(given).last ?? (nil, given)
-    return (schema.map { SQLText.name($0) + "." } ?? "") + SQLText.name(name)
   }
 
   static func typeName(_ type: ColumnType, isNumeric: Bool) -> String {

@@ -142,10 +142,16 @@ extension InputPlanner {
 
   /// Notes for the user about an input without a delimiter.
   func notesOfOneColumn(_ records: [[String?]]) -> [String] {
-    guard let fields = AlignedBlanks.fields(records) else { return [] }
+    guard let table = AlignedBlanks(records) else { return [] }
+    if table.areSingle {
+      return [
+        "each line seems to have \(table.fields) fields with a blank between them, and is read as one: give "
+          + "--delimiter ' ' if it has"
+      ]
+    }
     return [
-      "each line seems to have \(fields) fields with runs of blanks between them, and is read as one: send "
-        + "it through sed -E 's/^ +| +$//g; s/ +/ /g' first, and give --delimiter ' '"
+      "each line seems to have \(table.fields) fields with runs of blanks between them, and is read as one: "
+        + "send it through sed -E 's/^ +| +$//g; s/ +/ /g' first, and give --delimiter ' '"
     ]
   }
 

@@ -156,6 +156,30 @@ import Testing
     #expect(result.errorText.contains("63"))
   }
 
+  @Test("A point may be in the name of a table, of a schema and of both")
+  func points() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id\n1\n")
+    _ = try bench.query("CREATE SCHEMA a; CREATE SCHEMA \"a.b\"; CREATE SCHEMA \"c.d\"")
+    // In the first schema that is there; the table that is there counts more.
+    for (name, table) in [
+      ("c.d.t", "\"c.d\".t"), ("c.d.t.u", "\"c.d\".\"t.u\""), ("a.b.t", "a.\"b.t\""),
+      ("a.x", "a.x"),
+    ] {
+      try bench.run(["a.csv"], ["--table", name, "--create"])
+      try bench.run(["a.csv"], ["--table", name])
+      #expect(try bench.value("SELECT count(*) FROM \(table)") == "2", "\(name)")
+    }
+    _ = try bench.query("DROP TABLE a.\"b.t\"; CREATE TABLE \"a.b\".t (id int)")
+    try bench.run(["a.csv"], ["--table", "a.b.t", "--create"])
+    #expect(try bench.value("SELECT count(*) FROM \"a.b\".t") == "1")
+    _ = try bench.query("CREATE TABLE \"a.b.t\" (id int)")
+    try bench.run(["a.csv"], ["--table", "a.b.t"])
+    #expect(try bench.value("SELECT count(*) FROM \"a.b.t\"") == "1")
+    let result = try bench.run(["a.csv"], ["--table", "none.t", "--create"], status: .usage)
+    #expect(result.errorText.contains("3F000"), "\(result.errorText)")
+  }
+
   @Test(
     "A quote, an apostrophe or a backslash with an accent behind it ends no name and no text",
     arguments: ["\"", "'", "\\", "\\'", "\"\""])

@@ -73,6 +73,26 @@ import Testing
     #expect(values.contains(",true,2018-08-03,2018-08-03T10:00:00.500000Z,2018-08-03T12:00:00Z,"))
   }
 
+  @Test("Infinities come home as those of a CSV do, and names and texts that say so stay")
+  func infinities() throws {
+    guard let queries = try Queries() else { return }
+    let csv = try queries.export(
+      "SELECT 'Infinity'::float8 AS \"Infinity\", '-Infinity'::float4 AS f, 'Infinity' AS t UNION ALL SELECT 1.5, "
+        + "'NaN', 'x,\"Infinity'")
+    #expect(try queries.types() == ["double", "double", "text"])
+    #expect(csv == "Infinity,f,t\ninf,-inf,Infinity\n1.5,NaN,\"x,\"\"Infinity\"\n")
+    // And back, and into another server's table.
+    let address = queries.server.address()
+    _ = try queries.server.query("CREATE TABLE t (\"Infinity\" float8, f float8, t text)")
+    try queries.bench.run(["export", queries.bench.database, "--into", address, "--as", "t"])
+    try queries.bench.run(["import", queries.url("TABLE t"), "--into", address, "--table", "t"])
+    #expect(
+      try queries.server.query("SELECT *, count(*) FROM t GROUP BY 1, 2, 3 ORDER BY 3")
+        == [
+          ["Infinity", "-Infinity", "Infinity", "2"], ["1.5", "NaN", "x,\"Infinity", "2"],
+        ])
+  }
+
   @Test("Values are spelled the same way, whatever the settings of the role are")
   func settings() throws {
     guard let queries = try Queries() else { return }

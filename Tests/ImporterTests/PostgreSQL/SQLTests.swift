@@ -43,7 +43,7 @@ import Testing
       ("42P01", ServerError.Kind.usage), ("42703", .usage), ("42P10", .usage), ("0A000", .usage),
       ("22003", .data), ("22021", .data), ("23505", .data), ("23503", .data), ("42804", .data),
       ("P0001", .data), ("45000", .data), ("U0001", .data), ("54000", .data), ("54001", .data),
-      ("54011", .usage),
+      ("54011", .usage), ("55000", .usage),
       ("3D000", .missing), ("28P01", .missing), ("28000", .missing), ("42501", .missing),
       ("25006", .missing),
       ("08006", .inputOutput), ("57P01", .inputOutput), ("57P02", .inputOutput),

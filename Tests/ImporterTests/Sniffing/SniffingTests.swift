@@ -187,8 +187,27 @@ import Testing
     let text = "a    bb  c\n1     2  3\n10   20  3\n1     2  3\n1     2  3\n"
     let found = try Self.found(text)
     #expect(found.place == "0: a    bb  c" && found.notes.contains("runs of blanks"))
+    let odd =
+      "# by hand\na b c d\n  1  2 3 4\n1 2 3 5 \n # a comment\n1 2 3 6\n1 2 4 4\n3 2 3 4\n1 2 3 9\n1 2 3 8\n"
+    #expect(try Self.found(odd).notes.contains("4 fields with runs of blanks"))
     let prose = "It was\na dark and\nstormy night\nin the\nold house\n"
-    #expect(try !Self.found(prose).notes.contains("runs of blanks"))
+    #expect(try !Self.found(prose).notes.contains("blanks"))
+  }
+
+  /// Too few records, or too odd ones, to be divided; but not silently.
+  @Test(
+    arguments: [
+      ("1 3.4 hello\n2 6.4 world\n", 3), ("a b c\n1 2 3\n4 5 6\n", 3), ("x 1\n \ny 2\n", 2),
+      // Texts; a date with its time, an amount with its currency, a number; one line; lines of any lengths.
+      ("phone\n030 123 456\n040 234 567\n", nil), ("It was\na dark\nand stormy\n", nil),
+      ("at\n2018-08-03 12:30\n2018-08-03 12:31\n", nil),
+      ("sum\n12.50 EUR\n13.50 EUR\n", nil), ("n\n1 234\n5 678\n", nil), ("1 2 3\n", nil),
+      ("1 2\n1 2 3\n1\n4 5 6\n", nil), ("John Smith\nJane Doe\nMax Miller\n", nil),
+    ] as [(String, Int?)])
+  func singleBlanksAreNoted(text: String, fields: Int?) throws {
+    let notes = try Self.found(text).notes
+    #expect(notes.contains("--delimiter ' ' if it has") == (fields != nil), "\(notes)")
+    if let fields { #expect(notes.contains("\(fields) fields with a blank between")) }
   }
 
   // MARK: Ends
