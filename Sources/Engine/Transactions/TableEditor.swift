@@ -157,16 +157,6 @@ package final class TableEditor {
     nextKeyIsChecked = true
   }
 
-  /// Has the next objects get no keys below this one.
-  ///
-  /// - Throws: `EngineError.damaged`, `.tooLarge`.
-  package func leaveOutKeys(below key: Int64) throws {
-    try use {
-      try checkNextKey()
-      if key > table.nextKey { try advance(by: Int(key - table.nextKey)) }
-    }
-  }
-
   func advance(by count: Int) throws {
     let (next, overflow) = table.nextKey.addingReportingOverflow(Int64(count))
     guard !overflow else { throw EngineError.tooLarge(what: "a key", limit: "2^63") }

@@ -130,8 +130,7 @@ struct TableMerge {
   private func moveOwn() throws {
     // The import has deleted none of those that were there, and its own come behind them.
     let given = before.nextKey..<max(before.nextKey, theirs.nextKey)
-    // What is moved is not to be moved again.
-    try editor.leaveOutKeys(below: given.upperBound)
+    // Each is moved once: the table took its place with the next number after all that were given.
     while true {
       try checkStop()
       var objects: [Int64] = []
