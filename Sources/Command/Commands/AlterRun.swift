@@ -165,6 +165,8 @@ struct AlterRun {
         wish.keys.count == 1
           ? "\(shown(wish.keys)) is the key" : "\(shown(wish.keys)) are the key together")
     }
+    // What was part of the key only must have values no longer.
+    for name in old where !table.keyColumns.contains(name) { try table.setNullable(name, true) }
     for name in wish.drops {
       try table.removeColumn(name)
       changes.append("column '\(name)' is dropped")

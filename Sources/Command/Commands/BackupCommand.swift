@@ -130,6 +130,10 @@ private enum BackupReport {
           .cannotCreate,
           "\(path): \(reason); nothing was written: see that it is the right file, and say --force to "
             + "replace it")
+      } catch EngineError.system(let error)
+        where error.operation == "open" && isOf(destination, error.path)
+      {
+        throw CommandError.creation(error)
       } catch EngineError.system(let error) where error.isExisting {
         throw CommandError(
           .cannotCreate,
@@ -150,6 +154,12 @@ private enum BackupReport {
       }
       return .done
     }
+  }
+
+  /// Whether a path is the destination's, or that of a file beside it.
+  private static func isOf(_ destination: String, _ path: String) -> Bool {
+    path.hasPrefix(destination)
+      || (try? System.resolved(destination)).map { path.hasPrefix($0) } ?? false
   }
 
   private static func json(

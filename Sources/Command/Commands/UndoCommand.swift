@@ -62,6 +62,11 @@ enum UndoCommand {
           "\(path): more would be lost than one table has since version \(since): "
             + "\(changes.joined(separator: "; ")); nothing was undone: name the table that goes back with "
             + "--table, or say --all")
+      } catch EngineError.unchanged where name != nil {
+        throw CommandError(
+          .dataRefused,
+          "\(path): there is nothing to undo: what '\(name ?? "")' names is the newest version, or has the "
+            + "same tables; sheaf versions lists those that are kept")
       } catch EngineError.unchanged {
         throw CommandError(
           .dataRefused,

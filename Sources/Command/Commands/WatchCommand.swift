@@ -50,7 +50,7 @@ enum WatchCommand {
     if predicate != nil, wanted == nil {
       throw CommandError.usage("--where is about one table; name it with --table")
     }
-    let pause = try arguments.value(idle).map { UInt64($0) &* 1_000_000_000 }
+    let pause = try arguments.value(idle).map { Double($0) * 1e9 }
     Interrupt.install()
     return try DatabaseFile.use(
       path, .readOnly, DatabaseFile.waiting("watch", path, arguments)
@@ -58,7 +58,8 @@ enum WatchCommand {
       var last =
         try arguments.value(since).map { try database.snapshot(at: VersionName($0)) }
         ?? database.snapshot()
-      if let wanted { _ = try last.table(wanted) }
+      // It may have been created since, or have got its name.
+      if let wanted, !last.tableNames.contains(wanted) { _ = try database.snapshot().table(wanted) }
       try say(last, output)
       var moved = System.monotonicNanoseconds
       while Interrupt.signal == nil {
@@ -72,7 +73,7 @@ enum WatchCommand {
           moved = System.monotonicNanoseconds
           continue
         }
-        if let pause, System.monotonicNanoseconds &- moved >= pause { return .done }
+        if let pause, Double(System.monotonicNanoseconds &- moved) >= pause { return .done }
         System.sleep(milliseconds: pauseMilliseconds)
       }
       return Interrupt.status ?? .interrupted

@@ -41,7 +41,7 @@ extension Database {
   /// - Complexity: O(tables); objects are neither read nor written.
   /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`; `.otherChanges` when more than one table has
   ///   changed and the scope is `onlyChanged`, or the schema's version has and it is not `all`; `.unchanged`
-  ///   when there is nothing to go back to; as `write`.
+  ///   when there is nothing to go back to, also when the name means the newest version; as `write`.
   @discardableResult
   public func restore(
     _ name: VersionName? = nil, _ scope: RestoreScope = .onlyChanged, describedAs what: String = ""
@@ -93,11 +93,17 @@ extension TransactionState {
         }
       }
       throw EngineError.unchanged(path: host.path)
-    case .number(let number): return number
+    case .number(let number):
+      if number == base.version { throw EngineError.unchanged(path: host.path) }
+      return number
     case .tag(let tag)?:
       guard let place = history.place(tagged: tag) else { throw missing(.tag(tag)) }
       return history.kept[place].record.version
     case .time(let moment)?:
+      // What is the newest now was so then: a night that was over is not taken back.
+      if let made = catalogue.origin.dateTime, made <= moment {
+        throw EngineError.unchanged(path: host.path)
+      }
       let root = history.kept.last { $0.made.dateTime.map { $0 <= moment } ?? false }
       guard let root else { throw missing(.time(moment)) }
       return root.record.version

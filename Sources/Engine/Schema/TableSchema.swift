@@ -166,7 +166,7 @@ public struct TableSchema: Sendable, Equatable {
     guard columns.count > 1 else {
       throw EngineError.invalidSchema(
         table: table,
-        reason: "column '\(columns[index].name)' is its last one; delete the table instead")
+        reason: "column '\(columns[index].name)' is its last one, and a table has at least one")
     }
     columns.remove(at: index)
     columnIDs.remove(at: index)

@@ -2,9 +2,10 @@ import Base
 
 /// The objects that differ between two versions of a table, in the order of their keys.
 ///
-/// In a table with a primary key, an object that was deleted and added again under another number is
-/// identified by its primary key. So emptying a table and filling it again reports only the objects with
-/// other values.
+/// In a table with a primary key, an object is the one that has its key. One that was deleted and added again
+/// under another number has changed, or is not reported: so emptying a table and filling it again reports
+/// only the objects with other values. One that was given another key is gone under the old one and new under
+/// the other. No key is reported twice, so that the order of the changes means nothing.
 ///
 /// Thread rule: confined.
 package struct ChangedKeys {
@@ -32,8 +33,18 @@ package struct ChangedKeys {
     let difference = try TableDifference(from: old, to: new)
     var deleted = difference.deleted.map(\.key)
     var inserted = difference.inserted.map(\.key)
-    if let match = try ReturnedObjects(old, new) { moved = try match.find(&deleted, &inserted) }
-    keys = [.inserted: inserted, .deleted: deleted, .changed: difference.modified.map(\.key)]
+    var changed = difference.modified.map(\.key)
+    if let match = ReturnedObjects(old, new) {
+      let renamed = match.renamed(difference)
+      if !renamed.isEmpty {
+        deleted = (deleted + renamed).sorted()
+        inserted = (inserted + renamed).sorted()
+        let others = Set(renamed)
+        changed.removeAll { others.contains($0) }
+      }
+      moved = try match.find(&deleted, &inserted)
+    }
+    keys = [.inserted: inserted, .deleted: deleted, .changed: changed]
     if let filter { try keepMatches(filter, old, new) }
   }
 
@@ -84,7 +95,8 @@ package struct ChangedKeys {
   }
 }
 
-/// Finds the objects of a table with a primary key that were deleted and added again under another number.
+/// Finds the objects of a table with a primary key that are others by their numbers, and the same by their
+/// keys, or the other way round.
 private struct ReturnedObjects {
   private let old: Table
   private let new: Table
@@ -96,7 +108,7 @@ private struct ReturnedObjects {
   private static let windowObjects = 4096
 
   /// Nil without a primary key that identifies the objects.
-  init?(_ old: Table, _ new: Table) throws {
+  init?(_ old: Table, _ new: Table) {
     let (before, after) = (old.schema, new.schema)
     guard !before.keyColumns.isEmpty,
       before.keyColumns.map({ before.columnIDs[$0] })
@@ -110,6 +122,13 @@ private struct ReturnedObjects {
     }
     columns += places.values.sorted().map { ($0, nil) }
     self.columns = columns
+  }
+
+  /// The objects that have another key than before, ascending.
+  func renamed(_ difference: TableDifference) -> [Int64] {
+    let columns = Set(keyPlaces.map { old.schema.columnIDs[$0] })
+    let sets = difference.columnSets.map { !columns.isDisjoint(with: $0) }
+    return difference.modified.filter { sets[$0.columnSet] }.map(\.key)
   }
 
   /// Takes objects that were added again out of both lists.

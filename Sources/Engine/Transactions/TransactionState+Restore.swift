@@ -13,13 +13,14 @@ public struct TableStep: Sendable, Equatable, CustomStringConvertible {
 
   /// The difference in words.
   public var description: String {
-    switch (before, after) {
-    case (nil, let after): "'\(name)' was created (\(after ?? 0) objects)"
-    case (let before?, nil): "'\(name)' was deleted (\(before) objects)"
+    func objects(_ count: Int) -> String { "\(count) object\(count == 1 ? "" : "s")" }
+    return switch (before, after) {
+    case (nil, let after): "'\(name)' was created (\(objects(after ?? 0)))"
+    case (let before?, nil): "'\(name)' was deleted (\(objects(before)))"
     case (let before?, let after?):
       before == after
-        ? "'\(name)' was changed (\(after) objects)"
-        : "'\(name)' was changed (\(before) objects before, \(after) after)"
+        ? "'\(name)' was changed (\(objects(after)))"
+        : "'\(name)' was changed (\(objects(before)) before, \(after) after)"
     }
   }
 }

@@ -100,8 +100,8 @@ struct ColumnNotation {
     (candidates, keepsText) = ([], false)
     if reading.type == .text { return }
     let note =
-      "it is taken as \(reading.type.name), as --check or --newer-than compares it: other values are "
-      + "rejected; --types '\(name):TYPE' gives it another type"
+      "it is taken as \(reading.type.name), as --where, --check or --newer-than compares it: other values "
+      + "are rejected; --types '\(name):TYPE' gives it another type"
     hint = hint.map { $0 + "; " + note } ?? note
   }
 
@@ -259,7 +259,8 @@ extension ColumnTypes.State {
       guard strict == column.type else {
         throw ImportError.invalidOption(
           "column '\(column.name)' of the table is \(column.type.name), not \(strict.name): "
-            + "leave it out of --types, or use --truncate")
+            + "leave it out of --types, change the table's with sheaf alter --type, or use --truncate"
+        )
       }
       if stored.classes.isEmpty { return }
       if let notation = column.notation, !origin.isTold {

@@ -28,7 +28,10 @@ package struct ChangeFormatter {
   package init(_ reader: ChangeReader, _ format: TableExporter.Format, table: String) {
     self.format = format
     self.table = table
-    keys = reader.keyColumns.map { FieldWriter($0, named: "key", isFirst: false) }
+    // The key of an object that is gone may be none of the type that its column has by now.
+    keys = reader.keyColumns.map {
+      FieldWriter($0, named: "key", keepsOthers: true, isFirst: false)
+    }
     columns = reader.columns.compactMap { column in
       guard let old = column.old ?? column.new, let new = column.new ?? column.old else {
         return nil

@@ -9,16 +9,20 @@ struct FieldWriter {
   private let writesValues: Bool
   /// Whether CSV has bytes in PostgreSQL's hexadecimal form instead of Base64.
   private let writesHex: Bool
+  /// Whether what is no value of the type stands in JSON as a text, and not as null.
+  private let keepsOthers: Bool
   /// The bytes before a value in JSON: the brace or comma, and the key.
   private let key: [UInt8]
 
   /// - Parameters:
   ///   - name: its name in JSON; nil: that of the column.
   ///   - writesHex: whether bytes are in hexadecimal digits instead of Base64.
+  ///   - keepsOthers: whether JSON has as texts what is no value of the column's type, or no number of JSON.
   init(
     _ column: Column, named name: String? = nil, writesValues: Bool = false,
-    writesHex: Bool = false, isFirst: Bool
+    writesHex: Bool = false, keepsOthers: Bool = false, isFirst: Bool
   ) {
+    self.keepsOthers = keepsOthers
     self.writesHex = writesHex
     type = column.type
     self.writesValues = writesValues && type != .text
@@ -75,13 +79,16 @@ struct FieldWriter {
         appendNumber(field, to: output)
       }
     case .decimal:
-      let value = Value(spelling: field, as: reading)
-      output.append(value.map(\.spelling) ?? Self.null)
+      guard let value = Value(spelling: field, as: reading) else {
+        return appendOther(field, to: output)
+      }
+      output.append(value.spelling)
     case .uuid: appendCanonical(field, to: output)
     case .bool:
-      let value = Value(spelling: field, as: reading)
-      output.append(
-        value == .bool(true) ? Array("true".utf8) : value == nil ? Self.null : Array("false".utf8))
+      guard let value = Value(spelling: field, as: reading) else {
+        return appendOther(field, to: output)
+      }
+      output.append(Array((value == .bool(true) ? "true" : "false").utf8))
     case .data:
       output.append(0x22)
       Base64.append(field, to: output)
@@ -96,8 +103,13 @@ struct FieldWriter {
     switch Value(spelling: field, as: reading) {
     case .int(let value): output.append(Array(String(value).utf8))
     case .double(let value) where value.isFinite: output.append(Array(value.description.utf8))
-    default: output.append(Self.null)
+    default: appendOther(field, to: output)
     }
+  }
+
+  private func appendOther(_ field: UnsafeRawBufferPointer, to output: FormattedBytes) {
+    if keepsOthers { return appendString(field, to: output) }
+    output.append(Self.null)
   }
 
   /// In ISO 8601, whatever the stored spelling.

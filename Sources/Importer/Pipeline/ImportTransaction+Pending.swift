@@ -72,7 +72,8 @@ extension ImportTransaction {
   ) throws {
     let before = try beside.before.table(tableName)
     let theirs = try beside.theirs.table(tableName)
-    var merge = TableMerge(rule, from: before, to: theirs, into: table.editor, seen)
+    var merge = TableMerge(
+      rule, from: before, to: theirs, into: table.editor, seen, shouldStop: shouldStop)
     try merge.run()
     merged = (merge.outcome, theirs.count - before.count)
     // An import that deletes remembers nothing but its own inputs.
@@ -104,7 +105,7 @@ extension ImportTransaction {
   ///   - refusesEmpty: when no object would be left, and the visible table has some.
   /// - Returns: false when nothing is pending.
   /// - Throws: `EngineError.busy` when somebody else has changed the table in a way that cannot be merged;
-  ///   `ImportError.emptyReplacement`.
+  ///   `ImportError.emptyReplacement`; `.interrupted`, with all still pending.
   func publish(inputs: Set<UInt64>, refusesEmpty: Bool) throws -> Bool {
     guard publishesAtEnd, hasPending else { return false }
     let open: WriteTransaction

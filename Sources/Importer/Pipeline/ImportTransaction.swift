@@ -65,6 +65,7 @@ final class ImportTransaction {
   /// What became of what somebody else had done to the table, and how many objects they had added, less those
   /// that they had deleted; nil: they had done nothing.
   var merged: (outcome: MergeOutcome, objects: Int)?
+  let shouldStop: @Sendable () -> Bool
   private let notes = KnownNotes()
 
   /// - Parameter inputs: their paths; nil: those of the options.
@@ -80,6 +81,7 @@ final class ImportTransaction {
     seen = options.deletesMissing ? SeenObjects() : nil
     (rule, truncates) = (options.conflictRule, options.truncate)
     needsBase = options.changes != nil
+    shouldStop = options.shouldStop
     publishesAtEnd = options.publishesAtEnd
     description = Self.description(options.inputs, table)
     journal = RunJournal(options, inputs: inputs ?? options.inputs, table: table)

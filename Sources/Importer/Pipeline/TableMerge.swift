@@ -26,6 +26,7 @@ struct TableMerge {
   private let editor: TableEditor
   /// The objects whose keys the inputs have; nil: those of other keys stay.
   private let seen: SeenObjects?
+  private let shouldStop: () -> Bool
   /// Where each of its columns is in the other two, which have the same.
   private let places: [Int?]
   /// Columns to which the import has given a type that not every value of theirs is one of.
@@ -43,9 +44,10 @@ struct TableMerge {
 
   init(
     _ rule: ConflictRule, from before: Table, to theirs: Table, into editor: TableEditor,
-    _ seen: SeenObjects?
+    _ seen: SeenObjects?, shouldStop: @escaping () -> Bool
   ) {
     (self.rule, self.before, self.theirs) = (rule, before, theirs)
+    self.shouldStop = shouldStop
     (self.editor, self.seen) = (editor, seen)
     let (schema, old) = (editor.schema, theirs.schema)
     var known: [UInt32: Int] = [:]
@@ -79,9 +81,8 @@ struct TableMerge {
 
   /// Does it.
   ///
-  /// - Complexity: O(what they have changed), but for the import's own new objects whose numbers they were
-  ///   given too.
-  /// - Throws: `Refusal`; `EngineError`. The transaction is to be rolled back then.
+  /// - Complexity: O(what they have changed + the import's own new objects whose numbers they have).
+  /// - Throws: `Refusal`; `EngineError`; `ImportError.interrupted`. The transaction is to be rolled back.
   mutating func run() throws {
     try checkWhole()
     try moveOwn()
@@ -129,7 +130,9 @@ struct TableMerge {
   private func moveOwn() throws {
     // The import has deleted none of those that were there, and its own come behind them.
     let given = before.nextKey..<max(before.nextKey, theirs.nextKey)
+    // Each is moved once: the table took its place with the next number after all that were given.
     while true {
+      try checkStop()
       var objects: [Int64] = []
       var reader = ObjectReader(editor)
       while objects.count < Self.windowObjects,
@@ -143,6 +146,10 @@ struct TableMerge {
     }
   }
 
+  private func checkStop() throws {
+    if shouldStop() { throw ImportError.interrupted }
+  }
+
   // MARK: What they have done
 
   /// Deletes what they have deleted.
@@ -151,6 +158,7 @@ struct TableMerge {
   private mutating func takeDeletions(_ objects: [Int64]) throws -> [Pair] {
     var returned: [Pair] = []
     for window in Self.windows(objects) {
+      try checkStop()
       let old = try rows(before, window)
       var wanted: [(object: Int64, fields: Fields)] = []
       for (object, fields) in old {
@@ -180,6 +188,7 @@ struct TableMerge {
   /// - Parameter pairs: by their numbers.
   private mutating func takeChanges(_ pairs: [Pair]) throws {
     for start in stride(from: 0, to: pairs.count, by: Self.windowObjects) {
+      try checkStop()
       let window = pairs[start..<min(pairs.count, start + Self.windowObjects)]
       var olds: [Int64: Fields] = [:]
       for (object, fields) in try rows(before, window.map(\.before).sorted()) {
@@ -219,6 +228,7 @@ struct TableMerge {
   /// Adds what they have added.
   private mutating func takeInsertions(_ objects: [Int64]) throws {
     for window in Self.windows(objects) {
+      try checkStop()
       var added: [Fields] = []
       var wanted: [(object: Int64, fields: Fields)] = []
       for (object, fields) in try newRows(window) {

@@ -71,14 +71,20 @@ extension ImportRun {
 
   /// Publishes the pending table.
   ///
-  /// - Returns: false when nothing is pending.
+  /// - Returns: false when nothing is pending, or the import was interrupted.
   /// - Throws: `ImportError.cannotResume` when a part of an input would become visible that this run has not
   ///   named; as `ImportTransaction.publish`.
   mutating func publish() throws -> Bool {
     guard let transaction, transaction.hasPending else { return false }
     try checkWhole(transaction.database)
-    let isPublished = try transaction.publish(
-      inputs: Set(files.map(\.key)), refusesEmpty: options.truncate || options.deletesMissing)
+    let isPublished: Bool
+    do {
+      isPublished = try transaction.publish(
+        inputs: Set(files.map(\.key)), refusesEmpty: options.truncate || options.deletesMissing)
+    } catch ImportError.interrupted {
+      report.isInterrupted = true
+      return false
+    }
     if let merged = transaction.merged { count(merged) }
     return isPublished
   }

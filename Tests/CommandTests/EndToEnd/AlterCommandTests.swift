@@ -182,4 +182,18 @@ import Testing
     }
     try Database.open(bench.database, options: options).close()
   }
+
+  /// What was the key only must have values no longer, whether it is given up or another follows.
+  @Test(arguments: [["--no-key"], ["--key", "id"]])
+  func formerKeys(words: [String]) throws {
+    let bench = try load("id,k,v\n1,a,x\n2,b,y\n", "--key", "k")
+    try bench.run(["alter", bench.database] + words)
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t", "--quiet"],
+      input: "id,k,v\n3,,z\n")
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t", "--quiet"], input: "id,v\n4,z\n")
+    #expect(try bench.export() == "id,k,v\n1,a,x\n2,b,y\n3,,z\n4,,z\n")
+    try bench.run(["check", bench.database, "--deep"])
+  }
 }

@@ -86,6 +86,12 @@ import Testing
         ["backup", bench.database, "--to", bench.path("text")] + more, status: .cannotCreate)
       #expect(try bench.text("text") == "no database")
     }
+    // A copy that cannot be made is an output: no input is missing.
+    for command in ["backup", "restore"] {
+      for place in [bench.path("no/copy.sheaf"), bench.path("text") + "/copy.sheaf"] {
+        try bench.run([command, bench.database, "--to", place], status: .cannotCreate)
+      }
+    }
     // Somebody else's database.
     try bench.run(["import", "-", "--into", copy], input: "k\nv\n")
     let refused = try bench.run(["backup", bench.database, "--to", copy], status: .cannotCreate)

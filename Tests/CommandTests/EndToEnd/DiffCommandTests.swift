@@ -195,6 +195,77 @@ import Testing
     #expect(all.contains(#""x":123456789012345678901234567890.13,"#))
   }
 
+  /// A key that is no value of the type which its column has got since is told as it is spelled.
+  @Test func keysOfAnotherType() throws {
+    let bench = try Workbench()
+    try bench.run(
+      [
+        "import", "-", "--into", bench.database, "--table", "t", "--key", "k", "--types", "k:text",
+        "--quiet",
+      ], input: "k,v\nabc,1\n5,2\n6,3\n")
+    try bench.run(["tag", bench.database, "start"])
+    try bench.run(["delete", bench.database, "k == 'abc'"])
+    try bench.run(["alter", bench.database, "--type", "k:int"])
+    try bench.run(
+      [
+        "import", "-", "--into", bench.database, "--table", "t", "--on-conflict", "update",
+        "--quiet",
+      ], input: "k,v\n5,20\n6,30\n")
+    for command in [
+      ["diff", "--from", "start", "--format", "jsonl"], ["watch", "--since", "start"],
+    ] {
+      let more = command[0] == "watch" ? ["--idle", "0"] : []
+      let lines = try bench.run([command[0], bench.database] + command.dropFirst() + more)
+        .outputText.split(separator: "\n").filter { $0.contains("change") }
+      #expect(
+        lines == [
+          #"{"table":"t","change":"deleted","key":"abc","object":{"k":"abc","v":1}}"#,
+          #"{"table":"t","change":"changed","key":5,"columns":{"v":{"old":2,"new":20}}}"#,
+          #"{"table":"t","change":"changed","key":6,"columns":{"v":{"old":3,"new":30}}}"#,
+        ])
+    }
+  }
+
+  /// A key that was changed in place: no key is told twice, so that a copy by keys comes to the same.
+  @Test func keysThatWereChanged() throws {
+    let bench = try Workbench()
+    func load(_ text: String, _ more: String...) throws {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "t", "--on-conflict", "update",
+          "--quiet",
+        ] + more, input: text)
+    }
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t", "--key", "k", "--quiet"],
+      input: "k,id,v\na,1,x\nb,2,y\nc,3,z\n")
+    try bench.run(["tag", bench.database, "start"])
+    try bench.run(["alter", bench.database, "--key", "id"])
+    try load("id,k\n1,b\n3,d\n", "--delete-missing", "--max-deletes", "1")
+    try bench.run(["alter", bench.database, "--key", "k"])
+    let csv = try bench.run(["diff", bench.database, "--from", "start", "--format", "csv"])
+    #expect(
+      csv.outputText == """
+        table,change,key,column,old,new
+        t,deleted,a,k,a,
+        t,deleted,a,id,1,
+        t,deleted,a,v,x,
+        t,changed,b,id,2,1
+        t,changed,b,v,y,x
+        t,inserted,d,k,,d
+        t,inserted,d,id,,3
+        t,inserted,d,v,,z
+        t,deleted,c,k,c,
+        t,deleted,c,id,3,
+        t,deleted,c,v,z,
+
+        """)
+    #expect(
+      try bench.run(
+        ["diff", bench.database, "--from", "start", "--summary", "--format", "csv"]
+      ).outputText.hasSuffix("t,1,2,1\n"))
+  }
+
   /// Bytes have no letters: they are written as an export writes them.
   @Test func bytes() throws {
     let bench = try Workbench()

@@ -45,6 +45,28 @@ import Testing
     #expect(try names(bench) != good)
   }
 
+  /// The moment of a night, or a later one, names what that night has made: nothing is taken back.
+  @Test func backToTheNewest() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"))
+    try bench.run(["keep", bench.database, "--versions", "5"])
+    for night in ["b", "c"] { _ = try load(bench, users(night)) }
+    let newest = try #require(versions(bench).last)
+    let (number, time) = (
+      try #require(newest["version"].int), try #require(newest["time"].text)
+    )
+    for name in [time, "2999-01-01", "\(number)"] {
+      let refused = try bench.run(["undo", bench.database, "--to", name], status: .dataRefused)
+      #expect(refused.errorText.contains("nothing to undo: what '\(name)' names is the newest"))
+    }
+    #expect(try names(bench) == "id,name\n7,name 7 c\n")
+    #expect(try versions(bench).count == 3)
+    #expect(
+      try bench.run(["undo", bench.database]).outputText.contains(
+        "'users' was changed (50 objects)"))
+    #expect(try names(bench) == "id,name\n7,name 7 b\n")
+  }
+
   /// What a version that was taken back has had at the file's end goes while that of before is kept.
   @Test func longNightsTakenBack() throws {
     let bench = try Workbench()
@@ -177,7 +199,7 @@ import Testing
     _ = try load(bench, users("b"), ["--keep-versions", "9"])
     _ = try load(bench, "id,n\n1,2\n", table: "orders")
     let refused = try bench.run(["undo", bench.database], status: .dataRefused)
-    #expect(refused.errorText.contains("'orders' was created (1 objects)"))
+    #expect(refused.errorText.contains("'orders' was created (1 object)"))
     #expect(refused.errorText.contains("'users' was changed (50 objects)"))
     #expect(refused.errorText.contains("--table") && refused.errorText.contains("--all"))
     try bench.run(["undo", bench.database, "--table", "users"])

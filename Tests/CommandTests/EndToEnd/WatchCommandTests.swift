@@ -57,6 +57,14 @@ import Testing
         "id == 11",
       ]).outputText)
     #expect(some.count == 3 && some[1]["key"].int == 11)
+    // A table that was made since.
+    let made = try lines(
+      bench.run([
+        "watch", bench.database, "--since", "start", "--idle", "0", "--table", "other",
+      ]).outputText)
+    #expect(made.count == 3 && made[1]["object"]["x"].int == 1)
+    try bench.run(
+      ["watch", bench.database, "--since", "start", "--idle", "0", "--table", "no"], status: .usage)
     try bench.run(["watch", bench.database, "--since", "1000", "--idle", "0"], status: .usage)
     try bench.run(["watch", bench.database, "--where", "id == 1", "--idle", "0"], status: .usage)
   }

@@ -44,46 +44,108 @@ struct ObjectStepTests {
 
   private func compare(_ before: FullTable, _ after: FullTable, _ what: String) throws {
     var found: [String] = []
+    var numbers: [Int64] = []
     try after.table.forEachChange(since: before.table) { change in
       found.append("\(change.kind) \(change.object.key) \(change.properties.map(\.name))")
+      numbers.append(change.object.key)
       let rows = change.kind == .deleted ? before.rows : after.rows
       let row = try #require(rows.first { $0.key == change.object.key })
       #expect(Model.isSame(row.values, change.object.values), "\(what)")
     }
-    let (then, now) = (Set(before.keys), Set(after.keys))
-    let returned = returned(before, after)
+    let (then, now) = identities(before, after)
     var expected: [String] = []
-    for key in then.union(now).sorted() {
-      if !now.contains(key) {
-        if !returned.values.contains(key) { expected.append("deleted \(key) []") }
-      } else if !then.contains(key), returned[key] == nil {
-        expected.append("inserted \(key) []")
-      } else {
-        let (new, old) = (after.fields[key] ?? [:], before.fields[returned[key] ?? key] ?? [:])
-        let ids = Set(new.keys).union(old.keys).filter { new[$0] != old[$0] }
+    for identity in Set(then.keys).union(now.keys) {
+      switch (then[identity], now[identity]) {
+      case (let old?, nil): expected.append("deleted \(old) []")
+      case (let old, let new?):
+        guard let old else {
+          expected.append("inserted \(new) []")
+          continue
+        }
+        let (right, left) = (after.fields[new] ?? [:], before.fields[old] ?? [:])
+        let ids = Set(right.keys).union(left.keys).filter { right[$0] != left[$0] }
         let schema = after.table.schema
         let names = zip(schema.columnIDs, schema.columns).filter { ids.contains($0.0) }
-        if !ids.isEmpty { expected.append("changed \(key) \(names.map(\.1.name))") }
+        if !ids.isEmpty { expected.append("changed \(new) \(names.map(\.1.name))") }
+      case (nil, nil): break
       }
     }
-    #expect(found == expected, "\(what)")
+    #expect(found.sorted() == expected.sorted(), "\(what)")
+    #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 <= $1 }, "\(what)")
     let counts = try after.table.changeCounts(since: before.table)
     #expect(counts.values.reduce(0, +) == expected.count, "\(what)")
   }
 
-  /// In a table with a key: objects that were deleted and are there again, by their numbers now.
-  private func returned(_ before: FullTable, _ after: FullTable) -> [Int64: Int64] {
-    func key(_ full: FullTable) -> UInt32? {
-      full.table.schema.keyColumn.map { full.table.schema.columnIDs[$0] }
+  /// The numbers of objects by what an object is: in a table with the same key in both versions its key, also
+  /// when it was deleted and is there again, or has another key now; else its number.
+  private func identities(
+    _ before: FullTable, _ after: FullTable
+  ) -> ([[UInt8]: Int64], [[UInt8]: Int64]) {
+    func key(_ full: FullTable) -> [UInt32] {
+      full.table.schema.keyColumns.map { full.table.schema.columnIDs[$0] }
     }
-    guard let id = key(before), id == key(after) else { return [:] }
-    let (then, now) = (Set(before.keys), Set(after.keys))
-    var returned: [Int64: Int64] = [:]
-    for old in then.subtracting(now) {
-      let new = now.subtracting(then).first { after.fields[$0]?[id] == before.fields[old]?[id] }
-      if let new { returned[new] = old }
+    let hasKey = !key(before).isEmpty && key(before) == key(after)
+    func named(_ full: FullTable) -> [[UInt8]: Int64] {
+      Dictionary(
+        uniqueKeysWithValues: full.keys.map { number in
+          let fields = full.fields[number] ?? [:]
+          let parts = key(full).map { Array("\(fields[$0].map { "\($0)" } ?? "none");".utf8) }
+          return (hasKey ? parts.flatMap(\.self) : Array("\(number)".utf8), number)
+        })
     }
-    return returned
+    return (named(before), named(after))
+  }
+
+  /// Keys that were changed in place: what has which key is told, each key once, so that whoever keeps a copy
+  /// by keys comes to the same whatever the order.
+  @Test("Another key for the same object", arguments: [["k"], ["k", "g"]])
+  func changedKeys(keys: [String]) throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false), options: .tiny)
+    let columns = [Column("k", .text), Column("g", .text), Column("v", .int)]
+    try database.write { transaction in
+      try transaction.createTable("t", columns: columns, keys: keys)
+      for (key, value) in [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), ("f", 6)] {
+        try transaction.table("t").insert([.text(key), .text("g"), .int(Int64(value))])
+      }
+    }
+    try database.write { transaction in
+      try transaction.tag("before")
+      let table = try transaction.table("t")
+      // a becomes b, whose object is gone; c and d take turns; e has a new key, and a new object has its own.
+      try table.delete(2)
+      try table.update(1, ["k": .text("b")])
+      try table.update(3, ["k": .text("x")])
+      try table.update(4, ["k": .text("c")])
+      try table.update(3, ["k": .text("d")])
+      try table.update(5, ["k": .text("y")])
+      try table.insert([.text("e"), .text("g"), .int(5)])
+      try table.update(6, ["v": .int(60)])
+    }
+    let old = try database.snapshot(at: .tag("before")).table("t")
+    let new = try database.snapshot().table("t")
+    var copy = ["a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6] as [String: Int64]
+    var kinds: [String: ObjectStep.Kind] = [:]
+    try new.forEachChange(since: old) { change in
+      guard case .text(let key)? = change.object["k"], case .int(let value)? = change.object["v"]
+      else {
+        Issue.record("other values")
+        return
+      }
+      #expect(kinds.updateValue(change.kind, forKey: key) == nil, "\(key)")
+      copy[key] = change.kind == .deleted ? nil : value
+      if change.kind == .changed { #expect(change.properties.map(\.name) == ["v"], "\(key)") }
+    }
+    #expect(
+      kinds == [
+        "a": .deleted, "b": .changed, "c": .changed, "d": .changed, "y": .inserted, "f": .changed,
+      ])
+    #expect(copy == ["b": 1, "c": 4, "d": 3, "e": 5, "f": 60, "y": 5])
+    #expect(
+      try new.changeCounts(since: old) == [.inserted: 1, .deleted: 1, .changed: 4])
+    #expect(
+      try new.changeCounts(since: old, where: column("k") == "a") == [
+        .inserted: 0, .deleted: 1, .changed: 0,
+      ])
   }
 
   @Test("A filter asks about both versions; the cost is that of what has changed")

@@ -110,7 +110,7 @@ import Testing
     #expect(try folder.types() == "n int, w text")
     #expect(report.rejected == 2 && report.imported == 2001)
     #expect(
-      report.notes.contains { $0.contains("as --check or --newer-than compares it") },
+      report.notes.contains { $0.contains("as --where, --check or --newer-than compares it") },
       "\(report.notes)")
     // The next night as well; and a table's type counts, not that of the night's first values.
     let next = try folder.importCSV("n,w\n-1,x\nabc,y\n5,z\n") {
