@@ -123,7 +123,8 @@ extension TransactionState {
       let kept = history.kept.map(\.record.version)
       let least = history.kept.map { Int(clamping: $0.record.end) / Layout.pageBytes }.max() ?? 0
       let live = space.pageCount - space.freePageCount - space.pinnedPageCount
-      let end = space.endWithoutHoles(notBelow: least, slack: max(2, live / 32)) {
+      // In a file of few pages each one counts.
+      let end = space.endWithoutHoles(notBelow: least, slack: max(1, live / 32)) {
         self.space.isShared($0..<$0 + 1, with: kept)
       }
       let full = Layout.pages(holding: space.filledBytes)

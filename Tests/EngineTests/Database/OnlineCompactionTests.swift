@@ -85,6 +85,43 @@ struct OnlineCompactionTests {
     #expect(try Model.digest(database.snapshot()) == digest)
     try database.close()
   }
+
+  /// In a file of a few dozen pages, each page that is left over counts.
+  @Test("A small file, too", arguments: [1000, 1500, 2000], [1, 25, 1000])
+  func smallFiles(count: Int, batch: Int) throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    var random = SplitMix64(seed: 11)
+    let columns = ["id", "stars"].map { Column($0, .int) } + [Column("name", .text)]
+    try database.write { _ = try $0.createTable("t", columns: columns) }
+    for start in stride(from: 0, to: count, by: batch) {
+      try database.write(durability: Durability.none) { transaction in
+        let table = try transaction.table("t")
+        for id in start..<min(start + batch, count) {
+          let name = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+          _ = try table.insert([
+            .int(Int64(id)), .int(Int64.random(in: 0..<1 << 40, using: &random)), .text(name),
+          ])
+        }
+      }
+    }
+    try database.trim()
+    let version = try database.snapshot().version
+    let digest = try Model.digest(database.snapshot())
+    let result = try database.compactInUse()
+    #expect(try database.check(deep: true).problems == [])
+    #expect(try Model.digest(database.snapshot()) == digest)
+    // It comes to an end soon, and there is nothing left to do.
+    let last = try database.snapshot().version
+    #expect(last < version + 40)
+    _ = try database.compactInUse()
+    #expect(try database.snapshot().version == last)
+    let whole = try database.compact()
+    #expect(
+      Double(result.after) <= Double(whole.after) * 1.3,
+      "\(count) by \(batch): \(result.before) to \(result.after), \(whole.after)")
+    try database.close()
+  }
 }
 
 // MARK: Beside others
