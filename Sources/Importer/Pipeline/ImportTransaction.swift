@@ -25,7 +25,7 @@ final class ImportTransaction {
   var hasPending = false
   /// The pending table of an earlier import that this one has dropped.
   var dropped: PendingTable?
-  /// Inputs whose checkpoints are removed when the pending table is begun.
+  /// Inputs whose checkpoints are removed in the first transaction, or when the pending table is begun.
   var forgotten: Set<UInt64> = []
   /// The import's entry in the database's list of imports.
   let journal: RunJournal
@@ -154,6 +154,7 @@ final class ImportTransaction {
     table = try transaction?.table(tableName)
     // Objects of other imports may be deleted: none of these imports is complete any more.
     if isNew, seen != nil { try memory?.removeAll() }
+    if isNew, columns == nil, !forgotten.isEmpty { try memory?.forget(forgotten) }
     return true
   }
 
@@ -262,6 +263,7 @@ final class ImportTransaction {
         throw error
       }
       version = try open.commit(durability: durability)
+      if !publishesAtEnd { forgotten = [] }
       if publishesAtEnd { hasPending = true }
       deleted += deleting
     }

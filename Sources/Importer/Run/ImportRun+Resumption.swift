@@ -184,20 +184,14 @@ extension ImportRun {
   /// Removes the table's checkpoints of these inputs. All of them will be imported now, and a later run with
   /// `resume` must not take an earlier import's end for this one's.
   func forget(_ database: Database) throws {
-    if options.publishesAtEnd {
-      // Done when the pending table is begun: the visible one is not changed.
-      transaction?.forgotten = Set(files.map(\.key))
-      return
+    // Done in the first transaction, so that a small night is one commit. With a pending table it is done
+    // when that is begun: the visible one is not changed.
+    if !options.publishesAtEnd {
+      guard let table = try existingTable(database), let memory = try knownMemory(table, database),
+        try files.contains(where: { try memory.checkpoint(of: $0.key) != nil })
+      else { return }
     }
-    guard let table = try existingTable(database), let memory = try knownMemory(table, database),
-      try files.contains(where: { try memory.checkpoint(of: $0.key) != nil })
-    else { return }
-    try database.write(durability: options.durability) { transaction in
-      try self.transaction?.keepBase(transaction)
-      let table = try transaction.table(tableName)
-      let companion = try transaction.companion(InputMemory.purpose, of: table, columns: nil)
-      try InputMemoryEditor(table) { _ in companion }.forget(Set(files.map(\.key)))
-    }
+    transaction?.forgotten = Set(files.map(\.key))
   }
 
   /// Nil for a checkpoint of another version of Sheaf; it only prevents --resume.

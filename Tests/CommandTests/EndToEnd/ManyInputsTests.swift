@@ -17,6 +17,28 @@ import Testing
     ["import", bench.path("f*.csv"), "--into", bench.database, "--table", "t"] + more
   }
 
+  /// What an earlier import remembers of an input that a later one has not come to is not that one's end.
+  @Test func earlierEndsAreForgotten() throws {
+    let bench = try Workbench()
+    try write(bench, 0..<2)
+    try bench.write("f100001.csv", "id,name\n1,n1\n1,too,many\n")
+    let rejects = ["--rejects", bench.path("r.csv"), "--max-rejects"]
+    func run(_ more: String..., status: Command.ExitStatus = .done) throws {
+      let result = try SheafProcess.run(
+        ["import", bench.path("f*.csv"), "--into", bench.database, "--table", "t", "--quiet"]
+          + rejects + more)
+      #expect(result.status == status.rawValue, "\(result.errorText)")
+    }
+    try run("5")
+    #expect(try bench.export("--no-header") == "0,n0\n1,n1\n")
+    // The first is imported again, the second is not.
+    try run("0", status: .dataRefused)
+    let half = try bench.export("--no-header")
+    #expect(half == "0,n0\n1,n1\n0,n0\n")
+    try run("5", "--resume")
+    #expect(try bench.export("--no-header") == half + "1,n1\n")
+  }
+
   /// None of them is forgotten, whatever the table is called, after a compaction, and by a killed import.
   @Test func allAreRemembered() throws {
     let bench = try Workbench()

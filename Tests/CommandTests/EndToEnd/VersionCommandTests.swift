@@ -45,6 +45,22 @@ import Testing
     #expect(try names(bench) != good)
   }
 
+  /// A small night is one commit, also when the file's name is that of the night before: each commit fills pages
+  /// of its own, which the kept versions then hold.
+  @Test func aNightIsOneCommit() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"))
+    try bench.run(["keep", bench.database, "--versions", "3"])
+    let first = try #require(bench.report(["info", bench.database])["version"].int)
+    for night in 1...6 {
+      _ = try load(bench, users("\(night)"))
+      #expect(try bench.report(["info", bench.database])["version"].int == first + night)
+    }
+    #expect(try versions(bench).map { $0["version"].int } == (3...6).map { first + $0 })
+    // What was remembered of the file is the newest night's.
+    #expect(try load(bench, users("6"), ["--resume"])["read"].int == 0)
+  }
+
   /// The moment of a night, or a later one, names what that night has made: nothing is taken back.
   @Test func backToTheNewest() throws {
     let bench = try Workbench()
