@@ -71,10 +71,24 @@ extension ValueKind where Value == AddedColumn {
 struct ColumnValue: Sendable, Equatable {
   let column: String
   let text: String
+
+  /// The same with the shortest name before an `=` that is one of these; as it is when there is none.
+  func naming(oneOf columns: Set<String>) -> ColumnValue {
+    let whole = Array("\(column)=\(text)".unicodeScalars)
+    func part(_ range: Range<Int>) -> String {
+      var scalars = String.UnicodeScalarView()
+      scalars.append(contentsOf: whole[range])
+      return String(scalars)
+    }
+    for mark in whole.indices where whole[mark] == "=" && columns.contains(part(0..<mark)) {
+      return ColumnValue(column: part(0..<mark), text: part(mark + 1..<whole.count))
+    }
+    return self
+  }
 }
 
 extension ValueKind where Value == ColumnValue {
-  /// A name, `=` and a value, to the letter.
+  /// A name, `=` and a value, to the letter. The name ends at the first `=`: see `ColumnValue.naming`.
   static var columnValue: ValueKind {
     ValueKind(
       placeholder: "NAME=VALUE", allowed: "a column's name, = and a value, such as region=eu"

@@ -147,6 +147,14 @@ enum Tolerance: Sendable, Equatable {
 }
 
 extension ValueKind where Value == Tolerance {
+  /// A count or a share.
+  static var portion: ValueKind {
+    ValueKind(placeholder: "N|N%", allowed: "a whole number, or a percentage such as 90%") { text in
+      if let share = percentage(text) { return .percent(share) }
+      return wholeNumber(text).map { .count($0) }
+    }
+  }
+
   static var tolerance: ValueKind {
     ValueKind(
       placeholder: "N|N%|unlimited",

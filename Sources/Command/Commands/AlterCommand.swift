@@ -7,7 +7,8 @@ enum AlterCommand {
   static let rename = Option<[RenamedColumn]>(
     "rename", .renames, repeatable: true,
     help:
-      "Other names for columns; \\: is a colon in a name, and a pair with a comma stands in double quotes. "
+      "Other names for columns, given all at once: a:b,b:a changes places; \\: is a colon in a name, and a "
+      + "pair with a comma stands in double quotes. "
       + "All "
       + "other options take the new names")
   static let type = Option<TypesChoice>(
@@ -19,7 +20,8 @@ enum AlterCommand {
   static let defaultValue = Option<ColumnValue>(
     "default", .columnValue, repeatable: true,
     help:
-      "What new objects get in a column that an input does not have; an empty value takes the default away"
+      "What new objects get in a column that an input does not have; an empty value takes the default away. "
+      + "A name with = in it is found, the shortest one first"
   )
   static let drop = Option<[String]>(
     "drop", .nameList,
@@ -28,7 +30,7 @@ enum AlterCommand {
     "key", .nameList,
     help:
       "The column that becomes the primary key, or the columns that become it together, when no two objects "
-      + "have the same values there")
+      + "have the same values there and none is empty")
   static let noKey = Flag("no-key", help: "Give the primary key up; its columns stay")
   static let index = Option<[String]>(
     "index", .nameList,

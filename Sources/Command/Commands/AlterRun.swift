@@ -42,8 +42,7 @@ extension AlterCommand {
         throw CommandError.usage("--key and --no-key exclude each other")
       }
       for (names, option) in [
-        (renames.map(\.old), "rename"), (types.map(\.0), "type"),
-        (defaults.map(\.column), "default"), (keys, "key"),
+        (renames.map(\.old), "rename"), (types.map(\.0), "type"), (keys, "key"),
       ] where Set(names).count < names.count {
         throw CommandError.usage("--\(option) names a column twice")
       }
@@ -72,6 +71,7 @@ struct AlterRun {
     let type: String
     /// The object's primary key, or its number.
     let key: String
+    /// From 1, in the order of the table.
     let row: Int
     let value: String
   }
@@ -97,11 +97,9 @@ struct AlterRun {
   /// transaction.
   func run(_ table: WritableTable, version: UInt64) throws -> Outcome {
     var changes: [String] = []
-    try refuseDeclared(table)
-    for pair in wish.renames where pair.old != pair.new {
-      try table.renameColumn(pair.old, to: pair.new)
-      changes.append("column '\(pair.old)' is called '\(pair.new)'")
-    }
+    let defaults = try defaults(table)
+    try refuseDeclared(table, defaults)
+    try rename(table, &changes)
     var misfits: [Misfit] = []
     var count = 0
     for (column, type) in wish.types {
@@ -114,9 +112,43 @@ struct AlterRun {
       try decision.apply(table)
       if before != type { changes.append("column '\(column)' is \(type.name)") }
     }
-    if count == 0 { try change(table, &changes) }
+    if count == 0 { try change(table, defaults, &changes) }
     return Outcome(
       table: table.name, changes: changes, misfitCount: count, misfits: misfits, version: version)
+  }
+
+  /// The defaults, with the names of columns as they are after renaming.
+  private func defaults(_ table: WritableTable) throws -> [ColumnValue] {
+    let renamed = Dictionary(wish.renames.map { ($0.old, $0.new) }) { first, _ in first }
+    let names = Set(table.columns.map { renamed[$0.name] ?? $0.name })
+    let defaults = wish.defaults.map { $0.naming(oneOf: names) }
+    guard Set(defaults.map(\.column)).count == defaults.count else {
+      throw CommandError.usage("--default names a column twice")
+    }
+    return defaults
+  }
+
+  /// Gives columns their new names, all at once: one may take the name that another gives up.
+  private func rename(_ table: WritableTable, _ changes: inout [String]) throws {
+    let pairs = wish.renames.filter { $0.old != $0.new }
+    let names = table.columns.map(\.name)
+    for pair in pairs where !names.contains(pair.old) {
+      throw EngineError.noSuchColumn(table: table.name, column: pair.old, known: names)
+    }
+    let givenUp = Set(pairs.map(\.old))
+    var known = Set(names)
+    var held: [String: String] = [:]
+    for name in pairs.map(\.new) where givenUp.contains(name) && held[name] == nil {
+      var other = name
+      repeat { other += "'" } while known.contains(other)
+      known.insert(other)
+      try table.renameColumn(name, to: other)
+      held[name] = other
+    }
+    for pair in pairs {
+      try table.renameColumn(held[pair.old] ?? pair.old, to: pair.new)
+      changes.append("column '\(pair.old)' is called '\(pair.new)'")
+    }
   }
 
   private func misfit(
@@ -129,12 +161,14 @@ struct AlterRun {
       }.joined(separator: ", ")
     }
     return Misfit(
-      column: column, type: type.name, key: key, row: misfit.row, value: misfit.value)
+      column: column, type: type.name, key: key, row: misfit.row + 1, value: misfit.value)
   }
 
   /// Makes the changes that do not depend on values.
-  private func change(_ table: WritableTable, _ changes: inout [String]) throws {
-    for given in wish.defaults {
+  private func change(
+    _ table: WritableTable, _ defaults: [ColumnValue], _ changes: inout [String]
+  ) throws {
+    for given in defaults {
       let (name, text) = (given.column, given.text)
       let value = try value(text, of: name, table)
       try table.setDefault(name, value)
@@ -153,6 +187,7 @@ struct AlterRun {
       changes.append("\(shown(old)) \(old.count == 1 ? "is" : "are") not the key any more")
     }
     if !wish.keys.isEmpty, wish.keys != old {
+      try refuseEmpty(table)
       do {
         try table.setKey(wish.keys)
       } catch EngineError.invalidKey(let table, let column, let reason) {
@@ -182,6 +217,18 @@ struct AlterRun {
     }
   }
 
+  /// Refuses a key that is empty in some object: an import rejects such records.
+  private func refuseEmpty(_ table: WritableTable) throws {
+    for column in table.columns where wish.keys.contains(column.name) {
+      let empty = try table.misfits(column.name, as: column.reading, most: 1) { !$0.isEmpty }
+      guard let first = empty.first.first, first.value.isEmpty else { continue }
+      let error = EngineError.invalidKey(
+        table: table.name, column: column.name,
+        reason: "object \(first.key) is empty there; give it a value first")
+      throw CommandError(.dataRefused, "\(error); nothing was changed")
+    }
+  }
+
   private func value(_ text: String, of name: String, _ table: WritableTable) throws -> Value? {
     guard let column = table.columns.first(where: { $0.name == name }) else {
       throw EngineError.noSuchColumn(
@@ -197,11 +244,11 @@ struct AlterRun {
   }
 
   /// Refuses to change a column that a program has declared: the program would not open the file any more.
-  private func refuseDeclared(_ table: WritableTable) throws {
+  private func refuseDeclared(_ table: WritableTable, _ defaults: [ColumnValue]) throws {
     let declared = DeclaredTable.columns(table)
     if declared.isEmpty { return }
     let named =
-      wish.renames.map(\.old) + wish.types.map(\.column) + wish.defaults.map(\.column) + wish.drops
+      wish.renames.map(\.old) + wish.types.map(\.column) + defaults.map(\.column) + wish.drops
       + wish.indexes + wish.droppedIndexes
     if let name = named.first(where: declared.contains) {
       throw CommandError.usage(

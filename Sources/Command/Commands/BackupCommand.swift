@@ -131,7 +131,7 @@ private enum BackupReport {
           "\(path): \(reason); nothing was written: see that it is the right file, and say --force to "
             + "replace it")
       } catch EngineError.system(let error)
-        where error.operation == "open" && isOf(destination, error.path)
+        where error.operation == "open" && isOf(destination, error.path, rather: path)
       {
         throw CommandError.creation(error)
       } catch EngineError.system(let error) where error.isExisting {
@@ -156,10 +156,22 @@ private enum BackupReport {
     }
   }
 
-  /// Whether a path is the destination's, or that of a file beside it.
-  private static func isOf(_ destination: String, _ path: String) -> Bool {
-    path.hasPrefix(destination)
-      || (try? System.resolved(destination)).map { path.hasPrefix($0) } ?? false
+  /// Whether a path is the destination's, or that of a file beside it, and not the source's. The name of one
+  /// of the two may begin with the other's: then the longer one decides.
+  private static func isOf(
+    _ destination: String, _ path: String, rather source: String
+  ) -> Bool {
+    func match(_ name: String) -> Int {
+      let names = [name, try? System.resolved(name), directory(name)].compactMap(\.self)
+      return names.filter(path.hasPrefix).map(\.utf8.count).max() ?? 0
+    }
+    return match(destination) > match(source)
+  }
+
+  /// A path with its folder resolved: of a file that may not be there yet.
+  private static func directory(_ path: String) -> String? {
+    let folder = System.directory(of: path)
+    return (try? System.resolved(folder)).map { "\($0)/\(System.name(of: path))" }
   }
 
   private static func json(

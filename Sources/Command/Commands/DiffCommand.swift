@@ -1,5 +1,6 @@
 import Base
 import Engine
+import Importer
 
 /// `sheaf diff`: the differences between two versions.
 enum DiffCommand {
@@ -56,6 +57,10 @@ enum DiffCommand {
       let pairs = try pairs(old, new, try arguments.value(table))
       let printer = DiffPrinter(
         try arguments.required(format), isSummary: arguments.isSet(summary), output)
+      // Before the header: nothing is printed when the filter does not fit one of the tables.
+      for pair in pairs {
+        try ChangeReader(from: pair.old, to: pair.new, where: predicate).checkFilter()
+      }
       try printer.begin()
       for pair in pairs { try printer.print(pair.name, pair.old, pair.new, predicate) }
       try printer.end()

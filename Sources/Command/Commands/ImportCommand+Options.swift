@@ -109,9 +109,6 @@ extension ImportCommand {
     }
     options.maxDeletes = try arguments.value(maxDeletes).map(portion)
     options.minRecords = portion(try arguments.required(minRecords))
-    if try arguments.value(minRecords) == .unlimited {
-      throw CommandError.usage("--min-records is a number, or a percentage such as 90%")
-    }
   }
 
   private static func portion(_ tolerance: Tolerance) -> ImportOptions.Portion {

@@ -63,7 +63,7 @@ enum ImportCommand {
     group: databaseGroup,
     help: "With --delete-missing: more than this end the import, and nothing is changed")
   static let minRecords = Option<Tolerance>(
-    "min-records", ValueKind.tolerance.shown(as: "N|N%"), default: "0", group: databaseGroup,
+    "min-records", .portion, default: "0", group: databaseGroup,
     help:
       "With --delete-missing: fewer records than this, or than this share of the objects before, end the "
       + "import, and nothing is changed")

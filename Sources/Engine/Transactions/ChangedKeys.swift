@@ -55,6 +55,14 @@ package struct ChangedKeys {
     return counts
   }
 
+  /// Finds out whether a filter fits the columns of the versions.
+  ///
+  /// - Throws: `QueryError`.
+  package static func check(_ filter: Predicate, _ old: Table, _ new: Table) throws {
+    _ = try RowMatcher(filter, old, besides: new)
+    _ = try RowMatcher(filter, new, besides: old)
+  }
+
   /// Removes objects that match a filter in neither version.
   private mutating func keepMatches(_ filter: Predicate, _ old: Table, _ new: Table) throws {
     let before = try RowMatcher(filter, old, besides: new)

@@ -79,6 +79,18 @@ package struct ChangeReader {
     return columns
   }
 
+  /// Finds out whether the filter fits the columns, without reading an object.
+  ///
+  /// - Throws: `QueryError`.
+  package func checkFilter() throws {
+    guard let filter else { return }
+    if let old, let new { return try ChangedKeys.check(filter, old, new) }
+    guard let table = new ?? old else { return }
+    var query = Query()
+    query.filter = filter
+    _ = try ResultReader(query, table, readsColumns: false)
+  }
+
   /// Calls `body` with every object that differs.
   ///
   /// - Complexity: as `Table.forEachChange`.

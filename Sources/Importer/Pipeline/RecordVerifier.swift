@@ -19,8 +19,8 @@ final class RecordVerifier: @unchecked Sendable {
   private let matched = SeenObjects()
   /// Records whose object has other values.
   private var differing: [(place: Place, object: Int64, key: String)] = []
-  /// Without a key: for each kind of record their number, and the first.
-  private var kinds: [RowHash: (count: Int, first: Place)] = [:]
+  /// Without a key: for each kind of record how many have no object yet, their number, and the first.
+  private var kinds: [RowHash: (left: Int, records: Int, first: Place)] = [:]
   private var bytes: [UInt8] = []
 
   /// The place of a record.
@@ -200,7 +200,9 @@ final class RecordVerifier: @unchecked Sendable {
           let start = Int(span.offset)
           return Array(arena[start..<start + Int(span.length)])
         }
-        kinds[hash, default: (0, place)].count += 1
+        var kind = kinds[hash] ?? (0, 0, place)
+        (kind.left, kind.records) = (kind.left + 1, kind.records + 1)
+        kinds[hash] = kind
       }
     }
   }
@@ -231,8 +233,9 @@ final class RecordVerifier: @unchecked Sendable {
       try sweep.run(window) { _, fields in
         guard let fields else { return true }
         let hash = hash(columns) { fields.field($0).map { Array($0) } }
-        if let known = kinds[hash] {
-          kinds[hash] = known.count > 1 ? (count: known.count - 1, first: known.first) : nil
+        if var known = kinds[hash] {
+          known.left -= 1
+          kinds[hash] = known.left > 0 ? known : nil
           found[known.first.input, default: 0] += 1
         }
         return true
@@ -251,6 +254,15 @@ final class RecordVerifier: @unchecked Sendable {
 
   // MARK: The end
 
+  /// Why records with the same values are missing.
+  private static func shortage(_ missing: Int, of records: Int) -> String {
+    if records == 1 { return "no object has its values" }
+    let there = records - missing
+    if there == 0 { return "no object has its values, which \(records) records have" }
+    let objects = there == 1 ? "1 object has" : "\(there) objects have"
+    return "\(records) records have its values, and only \(objects)"
+  }
+
   /// Computes the results after all inputs have been read.
   func finish() throws {
     for (place, object, key) in differing {
@@ -267,13 +279,9 @@ final class RecordVerifier: @unchecked Sendable {
     let left = kinds.values.sorted {
       ($0.first.input, $0.first.record) < ($1.first.input, $1.first.record)
     }
-    for (count, first) in left {
-      self.count(in: first.input) { $0.missing += count }
-      note(
-        first, key: nil,
-        count == 1
-          ? "no object has its values" : "\(count) records like it have no object with their values"
-      )
+    for (left, records, first) in left {
+      self.count(in: first.input) { $0.missing += left }
+      note(first, key: nil, Self.shortage(left, of: records))
     }
     for input in report.inputs { report.counts.add(input.counts) }
   }

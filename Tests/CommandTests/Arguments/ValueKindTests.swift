@@ -35,6 +35,12 @@ import Testing
     #expect(ValueKind<CountOrAll>.countOrAll.parse("5") == .count(5))
     #expect(ValueKind<CountOrAll>.countOrAll.parse("0") == nil)
     #expect(ValueKind<Tolerance>.tolerance.parse("unlimited") == .unlimited)
+    #expect(ValueKind<Tolerance>.portion.parse("90%") == .percent(Percent(value: 90)))
+    #expect(ValueKind<Tolerance>.portion.parse("90") == .count(90))
+    for text in ["unlimited", "101%", "-1", ""] {
+      #expect(ValueKind<Tolerance>.portion.parse(text) == nil)
+    }
+    #expect(!ValueKind<Tolerance>.portion.allowed.contains("unlimited"))
     #expect(ValueKind<Tolerance>.tolerance.parse("3") == .count(3))
     #expect(ValueKind<Tolerance>.tolerance.parse("0.5%") == .percent(Percent(value: 0.5)))
     #expect(ValueKind<Tolerance>.tolerance.parse("some") == nil)

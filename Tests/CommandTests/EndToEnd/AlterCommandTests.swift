@@ -94,7 +94,7 @@ import Testing
     let report = try Report(result.output)
     #expect(report["misfitCount"].int == 3003 && report["version"].isNull)
     let first = report["misfits"][0]
-    #expect(first["column"].text == "n" && first["key"].text == "k7" && first["row"].int == 6)
+    #expect(first["column"].text == "n" && first["key"].text == "k7" && first["row"].int == 7)
     #expect(first["value"].text == "n/a 7" && report["misfits"].count == 1000)
     #expect(report["misfits"][3]["column"].text == "d")
     let text = try SheafProcess.run(["alter", bench.database, "--type", "n:int"])
@@ -162,6 +162,50 @@ import Testing
     }
     try bench.run(["alter", bench.path("none.sheaf"), "--drop", "a"], status: .inputMissing)
     #expect(try bench.read("t.sheaf") == file)
+  }
+
+  /// All at once: a name may be one that another column gives up.
+  @Test func namesThatChangePlaces() throws {
+    let bench = try load("id,a,b,a'\n1,x,5,z\n", "--key", "id")
+    let report = try alter(bench, "--rename", "a:b,b:a", "--index", "b")
+    #expect(report["changes"].count == 3)
+    #expect(try bench.export() == "id,b,a,a'\n1,x,5,z\n")
+    _ = try alter(bench, "--rename", "b:c", "--rename", "a:b,id:a")
+    #expect(try bench.export() == "a,c,b,a'\n1,x,5,z\n")
+    for words in ["a:c,c:b", "a:b", "b:a'", "a:c,c:c", "none:a,a:none"] {
+      try bench.run(["alter", bench.database, "--rename", words], status: .usage)
+    }
+    #expect(try bench.export() == "a,c,b,a'\n1,x,5,z\n")
+    #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
+  }
+
+  /// An import rejects them, too.
+  @Test func emptyKeys() throws {
+    let bench = try load("id,k,v\n1,a,x\n2,\"\",y\n")
+    let file = try bench.read("t.sheaf")
+    for key in ["k", "id,k"] {
+      let refused = try bench.run(
+        ["alter", bench.database, "--key", key, "--rename", "v:w"], status: .dataRefused)
+      #expect(refused.errorText.contains("object 2 is empty there"))
+      #expect(refused.errorText.contains("column 'k'"))
+    }
+    #expect(try bench.read("t.sheaf") == file)
+    _ = try alter(bench, "--key", "id,v")
+  }
+
+  /// The name ends at the first `=` before which there is a column's name.
+  @Test func defaultsOfOddNames() throws {
+    let bench = try load("id,a=b,a=c,c,c=d\n1,2,3,4,5\n", "--key", "id", "--types", "text")
+    _ = try alter(
+      bench, "--default", "a=b=7", "--default", "a=c==8", "--default", "c=d=9", "--rename", "id:=")
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t", "--quiet"], input: "=\n2\n",
+      status: .done)
+    #expect(try bench.export() == "=,a=b,a=c,c,c=d\n1,2,3,4,5\n2,7,=8,d=9,\n")
+    try bench.run(
+      ["alter", bench.database, "--default", "a=b=1", "--default", "a=b=2"], status: .usage)
+    let none = try bench.run(["alter", bench.database, "--default", "x=y=1"], status: .usage)
+    #expect(none.errorText.contains("'x'"))
   }
 
   /// What a program has declared is the program's.

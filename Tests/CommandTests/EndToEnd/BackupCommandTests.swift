@@ -92,6 +92,15 @@ import Testing
         try bench.run([command, bench.database, "--to", place], status: .cannotCreate)
       }
     }
+    // Nor is an input that cannot be opened an output, whatever the names begin with.
+    for (source, copy) in [("night.sheaf", "night"), ("dawn", "dawn.sheaf")] {
+      try FileManager.default.createDirectory(
+        atPath: bench.path(source), withIntermediateDirectories: false)
+      try bench.run(
+        ["backup", bench.path(source), "--to", bench.path(copy)], status: .inputMissing)
+      try bench.run(
+        ["backup", bench.database, "--to", bench.path("no\(copy)/copy")], status: .cannotCreate)
+    }
     // Somebody else's database.
     try bench.run(["import", "-", "--into", copy], input: "k\nv\n")
     let refused = try bench.run(["backup", bench.database, "--to", copy], status: .cannotCreate)

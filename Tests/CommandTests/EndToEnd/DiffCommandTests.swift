@@ -53,6 +53,59 @@ import Testing
     #expect(filtered == "table,change,key,column,old,new\nusers,changed,2,n,2,7\n")
   }
 
+  /// A filter that fits no table, or not all of them, leaves not even a header.
+  @Test(arguments: [[], ["--summary"]], ["csv", "jsonl", "table"])
+  func filtersThatDoNotFit(more: [String], format: String) throws {
+    let bench = try filled()
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "zoo", "--quiet"], input: "beast\nbear\n"
+    )
+    try bench.run(
+      [
+        "import", "-", "--into", bench.database, "--table", "users", "--key", "id", "--quiet",
+        "--on-conflict", "update",
+      ], input: "id,n\n2,9\n")
+    let list = try bench.report(["versions", bench.database])["versions"]
+    let first = try #require(list[1]["version"].int)
+    for filter in ["none == 1", "beast == 'bear'", "n == 9"] {
+      let result = try bench.run(
+        ["diff", bench.database, "--from", "\(first)", "--where", filter, "--format", format]
+          + more,
+        status: .usage)
+      #expect(result.outputText == "", "\(filter)")
+    }
+    let one = try bench.run(
+      [
+        "diff", bench.database, "--from", "\(first)", "--where", "n == 9", "--table", "users",
+        "--format", format,
+      ] + more)
+    #expect(one.outputText != "")
+  }
+
+  /// A number that JSON does not have is a text, also as the key of what is gone.
+  @Test func keysThatAreNoNumbers() throws {
+    let bench = try Workbench()
+    let rows = "x,v\n-inf,0\n1.5,1\ninf,2\n"
+    try bench.run(
+      [
+        "import", "-", "--into", bench.database, "--table", "t", "--key", "x", "--types",
+        "x:double",
+        "--quiet",
+      ], input: rows)
+    try bench.run(["tag", bench.database, "before"])
+    try bench.run(["delete", bench.database, "v != 1"])
+    for words in [
+      ["diff", "--from", "before", "--format", "jsonl"], ["watch", "--since", "before"],
+    ] {
+      let end = words[0] == "watch" ? ["--idle", "0"] : []
+      let lines = try bench.run([words[0], bench.database] + words.dropFirst() + end).outputText
+        .split(separator: "\n").map { try Report(Array($0.utf8) + [0x0A]) }
+        .filter { $0["change"].text != nil }
+      #expect(lines.map { $0["change"].text } == ["deleted", "deleted"])
+      #expect(lines.map { $0["key"].text } == ["-inf", "inf"])
+    }
+  }
+
   @Test func versionsAndTables() throws {
     let bench = try filled()
     let list = try bench.report(["versions", bench.database])["versions"]

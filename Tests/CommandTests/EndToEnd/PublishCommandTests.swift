@@ -35,6 +35,25 @@ import Testing
     return bench
   }
 
+  /// Records of another import that were visible when the pending table was begun, and in an input that was
+  /// not complete then, are no part of it.
+  @Test func inputsBegunBySomebodyElse() throws {
+    let bench = try filled()
+    try bench.run(words(bench, ["1.csv"], ["--limit", "150"]))
+    try bench.write("2.csv", csv(801...999, "new") + "1000,too,many\n")
+    try bench.run(words(bench, ["2.csv"], publish + ["--max-rejects", "0"]), status: .dataRefused)
+    #expect(try pending(bench)[0]["objects"].int == 600)
+    // It is complete now, which the pending table does not know.
+    let plain = try SheafProcess.run(words(bench, ["1.csv"]))
+    #expect(plain.status == 0)
+    let report = try bench.report(
+      words(bench, ["2.csv"], publish + ["--resume", "--max-rejects", "1"]))
+    #expect(report["published"].bool == true && report["merged"]["inserted"].int == 300)
+    let lines = try bench.export().split(separator: "\n").sorted()
+    let expected = csv(1...300, "old") + rows(301...999, "new")
+    #expect(lines == expected.split(separator: "\n").sorted())
+  }
+
   private var old: String { csv(1...500, "old") }
   private var new: String { csv(1...300, "old") + rows(301...1000, "new") }
 

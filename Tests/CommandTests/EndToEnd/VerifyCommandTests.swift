@@ -40,6 +40,24 @@ import Testing
     return report
   }
 
+  /// Without a key, records with the same values need as many objects.
+  @Test func equalRecords() throws {
+    let bench = try imported("a,b\n1,x\n2,y\n2,y\n3,z\n")
+    for (text, missing, reason) in [
+      ("2,y\n2,y\n2,y\n2,y\n2,y\n", 3, "5 records have its values, and only 2 objects have"),
+      ("3,z\n3,z\n", 1, "2 records have its values, and only 1 object has"),
+      ("4,v\n4,v\n", 2, "no object has its values, which 2 records have"),
+      ("4,v\n", 1, "no object has its values"),
+    ] {
+      try bench.write("in.csv", "a,b\n" + text)
+      let report = try verify(bench, isGood: false)
+      #expect(report["missing"].int == missing && report["problems"].count == 1)
+      #expect(report["problems"][0]["reason"].text == reason)
+    }
+    try bench.write("in.csv", "a,b\n2,y\n3,z\n2,y\n")
+    #expect(try verify(bench)["found"].int == 3)
+  }
+
   @Test(arguments: [true, false])
   func everyRecord(hasKey: Bool) throws {
     let bench = try hasKey ? imported(rows, "--key", "id") : imported(rows)

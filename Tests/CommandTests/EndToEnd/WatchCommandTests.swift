@@ -104,11 +104,15 @@ import Testing
     #expect(names.count == 12 && versions.count > 1)
   }
 
-  /// A signal ends it between two lines, with the signal's status.
-  @Test func interrupted() throws {
+  /// A signal ends it between two lines, with the signal's status, however long it is to wait for more.
+  @Test(arguments: [[], ["--idle", "9223372036854775807"], ["--idle", "9300000000"]])
+  func interrupted(idle: [String]) throws {
     let bench = try Workbench()
     try load(bench, users("a", 1...3))
-    let process = try SheafProcess(["watch", bench.database])
+    for number in ["9223372036854775808", "1e400", "-1"] {
+      try bench.run(["watch", bench.database, "--idle", number], status: .usage)
+    }
+    let process = try SheafProcess(["watch", bench.database] + idle)
     let deadline = System.monotonicNanoseconds + 30_000_000_000
     // The lock file is there as long as the database is open.
     while !bench.names().contains(where: { $0.contains("-lock") }),
