@@ -123,14 +123,23 @@ package struct IndexLeaf {
     return partitionPoint(low..<max(low, high)) { offset($0) >= wanted }
   }
 
+  /// All rows.
+  func entries() -> [IndexEntry] {
+    [IndexEntry](unsafeUninitializedCapacity: rowCount) { room, count in
+      for row in 0..<rowCount { room.initializeElement(at: row, to: self[row]) }
+      count = rowCount
+    }
+  }
+
   /// The first contradiction in the rows; nil when they ascend and a writer may have written them.
-  package func inconsistency() -> String? {
-    let first = self[0]
-    if first.code != firstCode { return "the first code is not that of its first row" }
-    var last = first
-    for row in 0..<rowCount {
-      let entry = self[row]
-      if row > 0, entry <= last { return "its rows are out of order at row \(row)" }
+  package func inconsistency() -> String? { inconsistency(of: entries()) }
+
+  /// The same, of its entries.
+  func inconsistency(of entries: [IndexEntry]) -> String? {
+    if entries[0].code != firstCode { return "the first code is not that of its first row" }
+    var last = IndexEntry(code: firstCode, object: .min)
+    for (row, entry) in entries.enumerated() {
+      if entry <= last { return "its rows are out of order at row \(row)" }
       if entry.object < 0 { return "the object of row \(row) is negative" }
       last = entry
     }

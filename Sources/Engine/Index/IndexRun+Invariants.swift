@@ -16,10 +16,9 @@
       }
       var last: IndexEntry?
       var total: UInt64 = 0
-      var entries: [IndexEntry] = []
       try blocks.walk(self) { entry, level in
         guard level == 0 else { return }
-        try blocks.entries(entry, into: &entries)
+        let entries = try blocks.entries(entry)
         if !sharesCodes, let last, entries.first?.code == last.code {
           throw broken("code \(last.code) lies in two leaves")
         }

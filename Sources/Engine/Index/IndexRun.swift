@@ -97,13 +97,12 @@ package struct IndexBlocks: Sendable {
   }
 
   /// A leaf's entries, read as a copy: see `BlockReader.withCopy`.
-  package func entries(_ entry: NodeEntry, into entries: inout [IndexEntry]) throws {
+  package func entries(_ entry: NodeEntry) throws -> [IndexEntry] {
     try blocks.withCopy(of: entry.reference, end: end) { bytes in
       let leaf = try leaf(entry, bytes)
-      entries.removeAll(keepingCapacity: true)
-      entries.reserveCapacity(leaf.rowCount)
-      for row in 0..<leaf.rowCount { entries.append(leaf[row]) }
-      if let problem = leaf.inconsistency() { throw damaged(entry, problem) }
+      let entries = leaf.entries()
+      if let problem = leaf.inconsistency(of: entries) { throw damaged(entry, problem) }
+      return entries
     }
   }
 

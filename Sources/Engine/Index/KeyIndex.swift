@@ -143,10 +143,9 @@ package final class KeyIndex {
     let present = recent.filters.values.reduce(0) { $0 + $1.byteCount }
     guard present + KeyFilter.byteCount(Int(run.count)) <= limits.filterBytes else { return }
     var filter = KeyFilter(capacity: Int(run.count))
-    var entries: [IndexEntry] = []
     try readable.walk(run) { entry, level in
       guard level == 0 else { return }
-      try readable.entries(entry, into: &entries)
+      let entries = try readable.entries(entry)
       entries.withUnsafeBufferPointer { filter.insert($0) }
     }
     recent.filters[reference] = filter
@@ -194,12 +193,10 @@ package final class KeyIndex {
     let references = small.map(\.root.entry.reference)
     if recent.covered != references {
       recent.removeAll()
-      var entries: [IndexEntry] = []
       for run in small {
         try readable.walk(run) { entry, level in
           guard level == 0 else { return }
-          try readable.entries(entry, into: &entries)
-          for entry in entries { recent.insert(entry) }
+          for entry in try readable.entries(entry) { recent.insert(entry) }
         }
       }
       recent.covered = references

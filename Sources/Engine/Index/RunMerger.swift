@@ -1,3 +1,5 @@
+import Base
+
 /// Merges runs and new entries into one run, in one pass.
 ///
 /// A leaf whose codes lie between those of all others is taken over as it is, unless it is small: runs of
@@ -6,7 +8,7 @@
 /// are left out, unless all entries are filtered.
 ///
 /// Thread rule: only the transaction's thread uses it.
-package struct RunMerger {
+package struct RunMerger: ~Copyable {
   /// Removes entries whose objects are gone or have another key. Its input ascends.
   package typealias Filter = (inout [IndexEntry]) throws -> Void
 
@@ -14,46 +16,60 @@ package struct RunMerger {
   ///
   /// Thread rule: that of the merger.
   private final class Source {
-    // Unchecked: nothing that is called while they change accesses them again.
-    let leaves: [NodeEntry]
-    @exclusivity(unchecked) var next = 0
-    let lastCode: Int64
-    /// The present leaf's entries, when it has been read. Unsafe for speed: random keys come one by one from
-    /// many sources, and an array would be retained for each.
-    @exclusivity(unchecked) private(set) var entries = UnsafeBufferPointer<IndexEntry>(
-      start: nil, count: 0)
-    @exclusivity(unchecked) private var read: [IndexEntry] = []
-    @exclusivity(unchecked) private var room = Scratch<IndexEntry>(capacity: 0)
-    @exclusivity(unchecked) var row = 0
+    private let leaves: [NodeEntry]
+    private var next = 0
+    private let lastCode: Int64
+    /// Those of the present leaf. They are taken from `row` on.
+    private var entries: [IndexEntry]
+    private var row = 0
 
     init(leaves: [NodeEntry], lastCode: Int64, entries: [IndexEntry] = []) {
       self.leaves = leaves
       self.lastCode = lastCode
-      show(entries)
-    }
-
-    private func show(_ entries: [IndexEntry]) {
-      let target = room.reserve(entries.count)
-      entries.withUnsafeBufferPointer {
-        if let start = $0.baseAddress { target.update(from: start, count: $0.count) }
-      }
-      self.entries = UnsafeBufferPointer(start: target, count: entries.count)
-      row = 0
+      self.entries = entries
     }
 
     /// Reads the next leaf.
-    func readLeaf(_ blocks: IndexBlocks) throws -> NodeEntry {
+    ///
+    /// - Throws: `DecodingFailure` when it goes on with a code that may not be shared.
+    func readLeaf(_ blocks: IndexBlocks, sharesCodes: Bool) throws -> NodeEntry {
       let entry = leaves[next]
-      try blocks.entries(entry, into: &read)
-      show(read)
+      let last = entries.last
+      entries = try blocks.entries(entry)
+      guard sharesCodes || last.map({ $0.code < entry.firstKey }) ?? true else {
+        throw RunWriter.outOfOrder
+      }
+      row = 0
       next += 1
       return entry
     }
+
+    /// Takes over the next leaf, unread.
+    func passLeaf() { next += 1 }
+
+    /// Whether the present leaf has no more entries.
+    var isUsedUp: Bool { row == entries.count }
 
     /// The next entry; for an unread leaf, the lowest possible one.
     var head: IndexEntry? {
       if row < entries.count { return entries[row] }
       return next < leaves.count ? IndexEntry(code: leaves[next].firstKey, object: .min) : nil
+    }
+
+    /// All entries up to this one have been read; nil: simply all.
+    var readUpTo: IndexEntry? {
+      guard next < leaves.count else { return nil }
+      // Objects are never negative.
+      let beforeUnread = IndexEntry(code: leaves[next].firstKey, object: -1)
+      return entries.last.map { max($0, beforeUnread) } ?? beforeUnread
+    }
+
+    /// Takes the next entries up to one, or all that have been read.
+    func take(upTo bound: IndexEntry?) -> ArraySlice<IndexEntry> {
+      var end = entries.count
+      if let bound { end = partitionPoint(row..<end) { entries[$0] > bound } }
+      defer { row = end }
+      return entries[row..<end]
     }
 
     /// The next leaf, if it is unread, and the highest code that it may have.
@@ -74,9 +90,9 @@ package struct RunMerger {
   /// The blocks of the merged runs that the new one does not take over.
   private(set) var replaced: [BlockReference] = []
   private var sources: [Source] = []
-  /// Entries of one code, or of many when all are filtered.
-  private var group: [IndexEntry] = []
-  private var lastWritten: IndexEntry?
+  private var stretches = MergedStretches()
+  /// What is to be filtered, when all entries are.
+  private var unfiltered: [IndexEntry] = []
   private static let mostFiltered = 1 << 16
 
   /// - Parameters:
@@ -114,146 +130,85 @@ package struct RunMerger {
 
   /// Writes the merged entries.
   mutating func run(_ filter: Filter) throws {
-    var heads = HeadHeap()
-    for (index, source) in sources.enumerated() {
-      if let head = source.head { heads.insert(head, index) }
-    }
-    while let (_, index) = heads.lowest {
-      if movesLeaves, !filtersAll, output.takesLeaf, group.isEmpty,
-        let leaf = sources[index].wholeLeaf(output.sharesCodes), output.keeps(leaf.entry),
-        heads.second.map({ leaf.lastCode < $0.code }) ?? true
+    while let (source, second) = lowest() {
+      if movesLeaves, !filtersAll, output.takesLeaf,
+        let leaf = source.wholeLeaf(output.sharesCodes), output.keeps(leaf.entry),
+        second.map({ leaf.lastCode < $0.code }) ?? true
       {
-        sources[index].next += 1
+        source.passLeaf()
         try output.append(leaf: leaf.entry, lastCode: leaf.lastCode)
-      } else if output.sharesCodes {
-        try takeShared(from: index, upTo: heads.second)
+      } else if source.isUsedUp {
+        let read = try source.readLeaf(blocks, sharesCodes: output.sharesCodes)
+        replaced.append(read.reference)
       } else {
-        try take(from: index, below: heads.second?.code)
+        try takeRead(filter)
       }
-      heads.replaceLowest(sources[index].head)
-      try writeGroup(next: heads.lowest?.code, filter)
     }
+    try writeUnfiltered(filter)
   }
 
-  /// Moves entries from a source on while they are not above the next source's: to the output, or to the
-  /// group when all are filtered.
-  private mutating func takeShared(from index: Int, upTo limit: IndexEntry?) throws {
-    let source = sources[index]
-    if source.row == source.entries.count { try readLeaf(of: source) }
-    let entries = source.entries
-    let start = source.row
-    var row = start
-    while row < entries.count, limit.map({ entries[row] <= $0 }) ?? true { row += 1 }
-    if filtersAll {
-      group += entries[start..<row]
-    } else {
-      for row in start..<row { try writeOnce(entries[row]) }
-    }
-    source.row = row
-  }
-
-  /// Writes an entry unless it has just been written.
-  private mutating func writeOnce(_ entry: IndexEntry) throws {
-    if entry == lastWritten { return }
-    try output.append(entry)
-    lastWritten = entry
-  }
-
-  /// Moves entries from a source on. Those that do not share their code go to the output, until one comes
-  /// that does, or that is not below the next source's; then those of its code go to the group.
-  private mutating func take(from index: Int, below limit: Int64?) throws {
-    let source = sources[index]
-    if source.row == source.entries.count { try readLeaf(of: source) }
-    let entries = source.entries
-    let start = source.row
-    var row = start
-    defer { source.row = row }
-    func isBelow(_ code: Int64) -> Bool { limit.map { code < $0 } ?? true }
-    if filtersAll {
-      let code = entries[row].code
-      while row < entries.count, entries[row].code == code || isBelow(entries[row].code) {
-        row += 1
+  /// The source with the lowest next entry, and the second lowest one's entry.
+  private func lowest() -> (Source, second: IndexEntry?)? {
+    var lowest: (source: Source, head: IndexEntry)?
+    var second: IndexEntry?
+    for source in sources {
+      guard let head = source.head else { continue }
+      if let present = lowest, present.head <= head {
+        second = second.map { min($0, head) } ?? head
+      } else {
+        second = lowest?.head
+        lowest = (source, head)
       }
-      group += entries[start..<row]
+    }
+    return lowest.map { ($0.source, second) }
+  }
+
+  /// Takes all entries that have been read and that no unread leaf can come before: at least the lowest one,
+  /// and with it all of its code, where codes are not shared.
+  private mutating func takeRead(_ filter: Filter) throws {
+    let bound = sources.lazy.compactMap(\.readUpTo).min()
+    stretches.removeAll()
+    for source in sources { stretches.add(source.take(upTo: bound)) }
+    try write(stretches.merged(), filter)
+  }
+
+  /// Writes ascending entries: of those that are alike, each once, and outdated ones not at all.
+  private mutating func write(
+    _ entries: UnsafeBufferPointer<IndexEntry>, _ filter: Filter
+  ) throws {
+    if filtersAll {
+      for entry in entries where entry != unfiltered.last { unfiltered.append(entry) }
+      if unfiltered.count >= Self.mostFiltered { try writeUnfiltered(filter) }
       return
     }
-    if group.isEmpty {
-      while row < entries.count, isBelow(entries[row].code),
-        row + 1 == entries.count || entries[row + 1].code != entries[row].code
-      {
+    let sharesCodes = output.sharesCodes
+    func areAlike(_ row: Int) -> Bool {
+      entries[row].code == entries[row + 1].code
+        && (!sharesCodes || entries[row].object == entries[row + 1].object)
+    }
+    var (start, row) = (0, 0)
+    while row + 1 < entries.count {
+      guard areAlike(row) else {
         row += 1
+        continue
       }
       try output.append(UnsafeBufferPointer(rebasing: entries[start..<row]))
+      start = row
+      repeat { row += 1 } while row + 1 < entries.count && areAlike(row)
+      row += 1
+      var kept: [IndexEntry] = []
+      for entry in entries[start..<row] where entry != kept.last { kept.append(entry) }
+      if kept.count > 1 { try filter(&kept) }
+      try kept.withUnsafeBufferPointer(output.append)
+      start = row
     }
-    if row == start {
-      let code = entries[row].code
-      while row < entries.count, entries[row].code == code { row += 1 }
-      group += entries[start..<row]
-    }
+    try output.append(UnsafeBufferPointer(rebasing: entries[start...]))
   }
 
-  private mutating func readLeaf(of source: Source) throws {
-    replaced.append(try source.readLeaf(blocks).reference)
-  }
-
-  /// Writes the collected entries once no more of their code can come.
-  private mutating func writeGroup(next: Int64?, _ filter: Filter) throws {
-    guard let last = group.last else { return }
-    if let next {
-      if filtersAll, group.count < Self.mostFiltered { return }
-      if next == last.code, !output.sharesCodes { return }
-    }
-    group.sort()
-    var kept: [IndexEntry] = []
-    for entry in group where entry != kept.last { kept.append(entry) }
-    if filtersAll || kept.count > 1 { try filter(&kept) }
-    for entry in kept { try writeOnce(entry) }
-    group.removeAll(keepingCapacity: true)
-  }
-}
-
-/// The sources' next entries, lowest first.
-private struct HeadHeap {
-  private var heads: [(entry: IndexEntry, source: Int)] = []
-
-  var lowest: (code: Int64, source: Int)? { heads.first.map { ($0.entry.code, $0.source) } }
-
-  /// The second lowest entry.
-  var second: IndexEntry? {
-    switch heads.count {
-    case 0, 1: nil
-    case 2: heads[1].entry
-    default: min(heads[1].entry, heads[2].entry)
-    }
-  }
-
-  mutating func insert(_ entry: IndexEntry, _ source: Int) {
-    heads.append((entry, source))
-    var child = heads.count - 1
-    while child > 0, heads[(child - 1) / 2].entry > heads[child].entry {
-      heads.swapAt(child, (child - 1) / 2)
-      child = (child - 1) / 2
-    }
-  }
-
-  /// Gives the lowest source its next entry, or removes it when it has none.
-  mutating func replaceLowest(_ entry: IndexEntry?) {
-    if let entry {
-      heads[0].entry = entry
-    } else {
-      let last = heads.removeLast()
-      if heads.isEmpty { return }
-      heads[0] = last
-    }
-    var parent = 0
-    while true {
-      let left = 2 * parent + 1
-      guard left < heads.count else { return }
-      var lowest = left
-      if left + 1 < heads.count, heads[left + 1].entry < heads[left].entry { lowest = left + 1 }
-      if heads[parent].entry <= heads[lowest].entry { return }
-      heads.swapAt(parent, lowest)
-      parent = lowest
-    }
+  private mutating func writeUnfiltered(_ filter: Filter) throws {
+    if unfiltered.isEmpty { return }
+    try filter(&unfiltered)
+    try unfiltered.withUnsafeBufferPointer(output.append)
+    unfiltered.removeAll(keepingCapacity: true)
   }
 }

@@ -37,7 +37,7 @@ final class RunWriter {
   private(set) var smallRun: SmallRun?
   private var smallEntries: [IndexEntry] = []
 
-  private static let outOfOrder = DecodingFailure(
+  static let outOfOrder = DecodingFailure(
     what: "the entries of an index are out of order", offset: 0)
 
   init(
@@ -61,17 +61,27 @@ final class RunWriter {
   ///
   /// - Throws: as for a single one.
   func append(_ entries: UnsafeBufferPointer<IndexEntry>) throws {
-    var (code, object) = (lastCode, lastObject)
-    defer { (lastCode, lastObject) = (code, object) }
+    guard let last = entries.last, let first = entries.baseAddress else { return }
+    var before = IndexEntry(code: lastCode, object: lastObject)
     for entry in entries {
-      guard entry.code > code || (entry.code == code && entry.object > object) else {
-        throw Self.outOfOrder
-      }
-      if bufferCount >= limits.leafEntries, sharesCodes || entry.code != code { try writeLeaf() }
-      buffer.reserve(bufferCount + 1, keeping: bufferCount)[bufferCount] = entry
-      bufferCount &+= 1
-      (code, object) = (entry.code, entry.object)
+      guard before < entry else { throw Self.outOfOrder }
+      before = entry
     }
+    var start = 0
+    while start < entries.count {
+      if bufferCount >= limits.leafEntries {
+        // The buffer's last entry is the one before.
+        let code = buffer.pointer[bufferCount - 1].code
+        if sharesCodes || entries[start].code != code { try writeLeaf() }
+      }
+      // One by one when the buffer is full: those of the last code.
+      let count = min(max(limits.leafEntries - bufferCount, 1), entries.count - start)
+      let room = buffer.reserve(bufferCount + count, keeping: bufferCount)
+      (room + bufferCount).update(from: first + start, count: count)
+      bufferCount += count
+      start += count
+    }
+    (lastCode, lastObject) = (last.code, last.object)
   }
 
   /// True when a leaf may be added without leaving a small one behind.
