@@ -34,15 +34,14 @@ let importerThreadTests = [
 // `SHEAF_OPTIMIZED=1` optimizes the libraries in debug builds too, without taking what tests need out of them: each step
 // of a test takes several times as long otherwise, and as long again under a sanitizer.
 //
-// `SHEAF_FUZZED=1` compiles them as scripts/fuzz does, which can link them then: optimized, with AddressSanitizer, and with
-// the coverage that leads a fuzzer. The tests have neither: in them it would find nothing more, and take long to build.
+// `SHEAF_FUZZED=1` compiles them as scripts/fuzz does, which can link them then, as scripts/memory-tests can: optimized,
+// with AddressSanitizer, and with the coverage that leads a fuzzer.
 let isFuzzed = Context.environment["SHEAF_FUZZED"] == "1"
 let isOptimized = isFuzzed || Context.environment["SHEAF_OPTIMIZED"] == "1"
 let librarySettings =
   settings
   + (isOptimized ? [.unsafeFlags(["-O", "-wmo", "-num-threads", "2"])] : [])
   + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer,address"])] : [])
-let testLinkerSettings: [LinkerSetting] = isFuzzed ? [.unsafeFlags(["-sanitize=address"])] : []
 
 let libraries: [Target] = [
   // What is below a database and has nothing to do with one; no product.
@@ -62,15 +61,15 @@ let libraries: [Target] = [
     swiftSettings: settings),
   .testTarget(
     name: "BaseTests", dependencies: ["Base", "TestSupport"],
-    swiftSettings: settings, linkerSettings: testLinkerSettings),
+    swiftSettings: settings),
   .testTarget(
     name: "EngineTests", dependencies: ["Base", "Engine", "TestSupport"],
     sources: selection == "threads" ? engineThreadTests : nil,
-    swiftSettings: settings, linkerSettings: testLinkerSettings),
+    swiftSettings: settings),
   .testTarget(
     name: "ImporterTests", dependencies: ["Base", "Engine", "Importer", "TestSupport"],
     sources: selection == "threads" ? importerThreadTests : nil,
-    swiftSettings: settings, linkerSettings: testLinkerSettings),
+    swiftSettings: settings),
 ]
 
 let programs: [Target] =
