@@ -285,10 +285,10 @@ enum NumberSpelling {
     return double(parts, spelling)
   }
 
-  /// `NaN`, `inf` and `-inf`, in exactly this spelling.
+  /// `NaN`, also as `nan`, `inf` and `-inf`, in exactly these spellings.
   static func special(_ spelling: SpellingView) -> Double? {
     switch (spelling.count, spelling.firstWord) {
-    case (3, 0x4E_614E): .nan
+    case (3, 0x4E_614E), (3, 0x6E_616E): .nan
     case (3, 0x66_6E69): .infinity
     case (4, 0x666E_692D): -.infinity
     default: nil

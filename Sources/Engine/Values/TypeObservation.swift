@@ -12,7 +12,7 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
   /// Any other 64-bit integer.
   package static let bigInt = TypeSet(rawValue: 1 << 2)
   /// A number of at most 17 significant digits that is not a 64-bit integer, one of more digits that are
-  /// exactly a double's (`1.000000000000000000e+00`), or `NaN`.
+  /// exactly a double's (`1.000000000000000000e+00`), or `NaN` or `nan`.
   package static let double = TypeSet(rawValue: 1 << 3)
   /// A number of more than 17 significant digits that are not just a double's, or an infinity. It is a double
   /// only in a column that was declared so, since it may be an identifier, or a name.

@@ -27,13 +27,13 @@ import TestSupport
       ("0", 0), ("5", 5), ("-5.25", -5.25), ("+5", 5), (".5", 0.5), ("-.5", -0.5), ("1e3", 1000),
       ("1E+3", 1000), ("1.5e-3", 0.0015), ("0.1", 0.1), ("9223372036854775808", 0x1p63),
       ("5e-324", .leastNonzeroMagnitude), ("1.7976931348623157e308", .greatestFiniteMagnitude),
-      ("1e23", 1e23), ("NaN", .nan), ("inf", .infinity), ("-inf", -.infinity),
+      ("1e23", 1e23), ("NaN", .nan), ("nan", .nan), ("inf", .infinity), ("-inf", -.infinity),
     ]
     for (text, value) in fitting {
       #expect(Value(spelling: text, type: .double) == .double(value), "\(text)")
     }
     for text in [
-      "", ".", "-", "5.", "1e", "e1", "1e+", "007.5", "00", "nan", "+inf", "Infinity",
+      "", ".", "-", "5.", "1e", "e1", "1e+", "007.5", "00", "NAN", "Nan", "nan ", "-nan", "+inf", "Infinity",
       "0x1p3", "1,5", "1e400", "-1e400", "1 e3", "1.2.3",
     ] {
       #expect(Value(spelling: text, type: .double) == nil, "\(text)")

@@ -102,6 +102,7 @@ import TestSupport
 
   @Test(arguments: [
     ("1\n2", "int"), ("1\n2.5", "double"), ("1\n\n2", "int"), ("NaN\n4.1", "double"),
+    ("1\nnan\n2", "double"), ("nan\nNan", "text"),
     ("true\nfalse", "bool"), ("true\n1", "text"), ("2018-08-03\n2019-01-01", "date"),
     ("2018-08-03\n2018-08-03T10:00:00", "datetime"), ("2018-08-03T10:00:00\n\n", "datetime"),
     ("007\n8", "text"), ("+5\n6", "int"), ("9223372036854775807\n1", "int"),
