@@ -15,7 +15,8 @@ struct MissingValues: Equatable {
   /// The classes that values may have, when the reading has no notation.
   let bounds: TypeSet
 
-  /// Words that programs write for a missing value, and hardly for anything else. `NaN` and `nan` are numbers.
+  /// Words that programs write for a missing value, and hardly for anything else. `NaN` and `nan` are
+  /// numbers.
   static let words = ShortWords(["NULL", "Null", "null", "NA", "N/A", "n/a", "#N/A", "\\N", "-"])
   /// Other words that some programs write; a note mentions them.
   static let otherWords = ShortWords([
