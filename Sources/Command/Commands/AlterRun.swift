@@ -187,8 +187,9 @@ struct AlterRun {
       changes.append("\(shown(old)) \(old.count == 1 ? "is" : "are") not the key any more")
     }
     if !wish.keys.isEmpty, wish.keys != old {
-      try refuseEmpty(table)
       do {
+        try table.editor.refuseEmptyKeys(
+          columns: table.columns.indices.filter { wish.keys.contains(table.columns[$0].name) })
         try table.setKey(wish.keys)
       } catch EngineError.invalidKey(let table, let column, let reason) {
         throw CommandError(
@@ -214,18 +215,6 @@ struct AlterRun {
     where !table.columns.contains(where: { $0.name == name }) {
       throw EngineError.noSuchColumn(
         table: table.name, column: name, known: table.columns.map(\.name))
-    }
-  }
-
-  /// Refuses a key that is empty in some object: an import rejects such records.
-  private func refuseEmpty(_ table: WritableTable) throws {
-    for column in table.columns where wish.keys.contains(column.name) {
-      let empty = try table.misfits(column.name, as: column.reading, most: 1) { !$0.isEmpty }
-      guard let first = empty.first.first, first.value.isEmpty else { continue }
-      let error = EngineError.invalidKey(
-        table: table.name, column: column.name,
-        reason: "object \(first.key) is empty there; give it a value first")
-      throw CommandError(.dataRefused, "\(error); nothing was changed")
     }
   }
 

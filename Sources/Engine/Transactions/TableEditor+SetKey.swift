@@ -32,6 +32,25 @@ extension TableEditor {
     }
   }
 
+  /// Refuses columns for a key of records when they are empty in some object: imports reject such records.
+  ///
+  /// - Parameter columns: their places.
+  /// - Throws: `EngineError.invalidKey` naming the object.
+  /// - Complexity: O(n).
+  package func refuseEmptyKeys(columns: [Int]) throws {
+    for column in columns where [.text, .data].contains(schema.columns[column].type) {
+      var empty: Int64?
+      try forEachSpelling(ofColumn: column) { key, _, spelling in
+        if let spelling, spelling.isEmpty { empty = key }
+        return empty == nil
+      }
+      guard let empty else { continue }
+      throw EngineError.invalidKey(
+        table: name, column: schema.columns[column].name,
+        reason: "object \(empty) is empty there; give it a value first")
+    }
+  }
+
   /// Adds an entry for every existing object.
   private func addAllKeys() throws {
     let decoded = DecodedKeys(schema)

@@ -37,6 +37,21 @@ import Testing
     try bench.run(["check", bench.database])
   }
 
+  /// A table without a key gets one only when an import would take all of its records.
+  @Test func emptyKeysThatAreThere() throws {
+    let (bench, words) = try bench("id,k,v\n1,a,x\n2,\"\",y\n")
+    try bench.run(words)
+    let file = try bench.read("t.sheaf")
+    try bench.write("in.csv", "id,k,v\n3,c,z\n")
+    for key in ["k", "id,k"] {
+      let refused = try bench.run(words + ["--key", key], status: .usage)
+      #expect(refused.errorText.contains("column 'k' cannot be the key: object 2 is empty there"))
+    }
+    #expect(try bench.read("t.sheaf") == file)
+    try bench.run(words + ["--key", "id"])
+    #expect(try bench.export() == "id,k,v\n1,a,x\n2,\"\",y\n3,c,z\n")
+  }
+
   @Test(arguments: [
     ("error", [4, 2, 0, 0, 0, 2], "1,x,p\n2,y,\n3,z,\n"),
     ("skip", [4, 2, 0, 2, 0, 0], "1,x,p\n2,y,\n3,z,\n"),
