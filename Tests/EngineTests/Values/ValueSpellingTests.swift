@@ -33,7 +33,8 @@ import TestSupport
       #expect(Value(spelling: text, type: .double) == .double(value), "\(text)")
     }
     for text in [
-      "", ".", "-", "5.", "1e", "e1", "1e+", "007.5", "00", "NAN", "Nan", "-nan", "+inf", "Infinity",
+      "", ".", "-", "5.", "1e", "e1", "1e+", "007.5", "00", "NAN", "Nan", "-nan", "+inf",
+      "Infinity",
       "0x1p3", "1,5", "1e400", "-1e400", "1 e3", "1.2.3",
     ] {
       #expect(Value(spelling: text, type: .double) == nil, "\(text)")
