@@ -113,7 +113,7 @@ struct NotationTests {
   /// Groups of three, or none; the rest is what `Double` and `Int64` read.
   private func slowNumber(_ spelling: String, decimal: String, thousands: String) -> Double? {
     let text = spelling.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
-    if text == "NaN" { return .nan }
+    if text == "NaN" || text == "nan" { return .nan }
     let group = thousands.isEmpty ? "" : "|[0-9]{1,3}(\(thousands)[0-9]{3})+"
     let whole = "[+-]?([0-9]*\(group))(\(decimal)[0-9]+)?([eE][+-]?[0-9]+)?"
     guard text.range(of: "^\(whole)$", options: .regularExpression) != nil else { return nil }

@@ -9,7 +9,7 @@ enum SlowClassifier {
     let all = String(bytes.map { Character(UnicodeScalar($0)) })
     let text = all.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     if ["true", "True", "TRUE", "false", "False", "FALSE"].contains(text) { return .bool }
-    if text == "NaN" { return .double }
+    if text == "NaN" || text == "nan" { return .double }
     if text == "inf" || text == "-inf" { return .longDecimal }
     if isDate(text) { return .date }
     if isDateTime(text) { return .dateTime }
