@@ -165,7 +165,8 @@ final class ModelServer: @unchecked Sendable {
           continue
         }
         let (session, query) = orphans.removeFirst()
-        _ = try? execute(query, session)
+        // Who was ended since then does nothing any more.
+        if !session.isTerminated { _ = try? execute(query, session) }
         leave(session)
       }
     }
