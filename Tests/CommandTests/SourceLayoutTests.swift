@@ -121,6 +121,20 @@ struct SourceLayoutTests {
     }
   }
 
+  /// Object files of a compiler lay there once, and were committed.
+  @Test("At the top lies only what belongs there")
+  func top() throws {
+    let known: Set<String> = [
+      "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Package.resolved", "Package.swift",
+      "README.md",
+      "Sources", "Tests", "bench-results", "docs", "samples", "scripts",
+    ]
+    let found = try FileManager.default.contentsOfDirectory(atPath: Repository.path("."))
+      // Hidden ones, and what the commands of README.md make, which git ignores.
+      .filter { !$0.hasPrefix(".") && !$0.contains(".sheaf") && $0 != "work" }
+    #expect(Set(found).isSubset(of: known), "\(Set(found).subtracting(known).sorted())")
+  }
+
   @Test("Tests lie where the source lies, and each file has a name of its own")
   func testFolders() throws {
     // What looks at all of a module at once.
