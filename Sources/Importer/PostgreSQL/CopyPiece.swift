@@ -53,10 +53,13 @@ struct CopyPiece: Sendable {
 final class CopyPieceBuilder {
   private let plan: ImportPlan
   private let fields: [CopyField]
-  // Read for each field of each row: kept apart from `fields`, so that nothing is retained for it.
-  private let shortcuts: [CopyField.Shortcut]
-  private let isNullable: [Bool]
-  private let isKey: [Bool]
+  /// What is asked for each field of each row: kept apart from `fields`, so that nothing is retained for it.
+  private struct Rule: BitwiseCopyable {
+    let shortcut: CopyField.Shortcut
+    let isNullable: Bool
+    let isKey: Bool
+  }
+  private let columns: [Rule]
   /// nil for columns without a notation.
   private let sent: [SentSpellings?]
   private let parser: RecordParser
@@ -67,12 +70,15 @@ final class CopyPieceBuilder {
   /// - Parameter plan: all of its columns have a strict type.
   init(_ plan: ImportPlan) {
     self.plan = plan
-    fields = plan.columns.map {
+    let fields = plan.columns.map {
       CopyField(reading: Reading($0.strictType ?? .text, $0.strictNotation))
     }
-    shortcuts = fields.map(\.shortcut)
-    isNullable = plan.columns.map(\.isNullable)
-    isKey = plan.columns.indices.map(plan.keyColumns.contains)
+    self.fields = fields
+    columns = fields.indices.map {
+      Rule(
+        shortcut: fields[$0].shortcut, isNullable: plan.columns[$0].isNullable,
+        isKey: plan.keyColumns.contains($0))
+    }
     sent = fields.map { $0.reading.notation == nil ? nil : SentSpellings() }
     parser = RecordParser(
       dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
@@ -91,9 +97,8 @@ final class CopyPieceBuilder {
       chunk.withMemory { memory in
         guard let base = memory.baseAddress else { return }
         for row in 0..<matrix.rowCount {
-          if let reject = write(row, matrix, spans, base, parsed, chunk, &rows) {
-            rejects.append(reject)
-          }
+          let source = source(row, matrix, spans, base, memory.count, parsed)
+          if let reject = write(source, parsed, chunk, &rows) { rejects.append(reject) }
         }
       }
     }
@@ -121,27 +126,63 @@ final class CopyPieceBuilder {
     }
   }
 
+  /// A row's fields, and the memory that they point into.
+  private struct Source {
+    let record: Int
+    let spans: UnsafePointer<TextSpan>
+    let spanCount: Int
+    let base: UnsafeRawPointer
+    let byteCount: Int
+    /// Whether none of its bytes has a meaning in the format: true for most rows, of which fields are copied without
+    /// another look.
+    let isPlain: Bool
+
+    // A chunk's records may have fewer surplus fields than the table has columns for, or more.
+    @inline(__always)
+    subscript(column: Int) -> TextSpan { column < spanCount ? spans[column] : .null }
+
+    /// Whether the bytes that `CopyText.writePlain` may read from the field's beginning on are there.
+    @inline(__always)
+    func hasSurplus(_ span: TextSpan) -> Bool {
+      Int(span.offset) &+ max(Int(span.length), CopyText.surplus) <= byteCount
+    }
+  }
+
+  @inline(__always)
+  private func source(
+    _ row: Int, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>, _ base: UnsafeRawPointer,
+    _ byteCount: Int, _ parsed: ParsedChunk
+  ) -> Source {
+    let index = matrix.recordIndex(row)
+    let record = parsed.record(index)
+    // Added values are not among the record's bytes.
+    let isPlain =
+      plan.added == nil
+      && CopyText.isPlain(
+        UnsafeRawBufferPointer(
+          start: base + Int(record.start), count: Int(record.end) - Int(record.start)))
+    return Source(
+      record: index, spans: spans + row * matrix.columnCount, spanCount: matrix.columnCount,
+      base: base, byteCount: byteCount, isPlain: isPlain)
+  }
+
   /// Writes a row, or returns the reject that it becomes.
   private func write(
-    _ row: Int, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>, _ base: UnsafeRawPointer,
-    _ parsed: ParsedChunk, _ chunk: Chunk, _ rows: inout Rows
+    _ source: Source, _ parsed: ParsedChunk, _ chunk: Chunk, _ rows: inout Rows
   ) -> Reject? {
     let start = text.count
-    let index = matrix.recordIndex(row)
-    let own = spans + row * matrix.columnCount
-    // A chunk's records may have fewer surplus fields than the table has columns for, or more.
-    func span(_ column: Int) -> TextSpan { column < matrix.columnCount ? own[column] : .null }
-    for column in fields.indices {
-      let span = span(column)
+    let index = source.record
+    for column in columns.indices {
+      let span = source[column]
       if column > 0 { text.end(0x09) }
       if span.isNull {
-        if isNullable[column] {
+        if columns[column].isNullable {
           rows.nulls[column] += 1
           text.writeNull()
           continue
         }
-      } else if span.length > 0 || !isKey[column] {
-        guard let problem = write(span.bytes(from: base), column) else { continue }
+      } else if span.length > 0 || !columns[column].isKey {
+        guard let problem = write(span, source, column) else { continue }
         if problem != .misfit {
           return refuse(column, span, (nil, problem.reason(plan.columns[column].name)))
         }
@@ -152,11 +193,11 @@ final class CopyPieceBuilder {
           nil, CopyField.Problem.misfit.reason(plan.columns[column].name)
         ))
     }
-    for column in fields.count..<max(fields.count, matrix.columnCount) where !own[column].isNull {
+    for column in fields.count..<max(fields.count, source.spanCount) where !source[column].isNull {
       undo(before: fields.count)
-      return plan.reject(index, parsed, chunk, own[column], nil, nil, Self.tooLong)
+      return plan.reject(index, parsed, chunk, source[column], nil, nil, Self.tooLong)
     }
-    if !plan.rules.isEmpty, let rule = plan.rule(refusing: own, base, room: &room) {
+    if !plan.rules.isEmpty, let rule = plan.rule(refusing: source.spans, source.base, room: &room) {
       undo(before: fields.count)
       return plan.reject(index, parsed, chunk, by: rule)
     }
@@ -180,7 +221,7 @@ final class CopyPieceBuilder {
     /// Removes the row's text, and its nulls from the counts.
     func undo(before column: Int) {
       text.cut(to: start)
-      for before in 0..<column where span(before).isNull { rows.nulls[before] -= 1 }
+      for before in 0..<column where source[before].isNull { rows.nulls[before] -= 1 }
     }
   }
 
@@ -190,9 +231,15 @@ final class CopyPieceBuilder {
 
   /// Writes a field.
   @inline(__always)
-  private func write(_ field: UnsafeRawBufferPointer, _ column: Int) -> CopyField.Problem? {
-    switch shortcuts[column] {
-    case .text: return text.writeEscaped(field) ? nil : .nul
+  private func write(_ span: TextSpan, _ source: Source, _ column: Int) -> CopyField.Problem? {
+    let field = span.bytes(from: source.base)
+    switch columns[column].shortcut {
+    case .text:
+      guard source.isPlain, source.hasSurplus(span) else {
+        return text.writeEscaped(field) ? nil : .nul
+      }
+      text.writePlain(source.base + Int(span.offset), count: field.count)
+      return nil
     case .integer:
       if CopyField.isPlainInteger(field) {
         text.writePlain(field)

@@ -1,4 +1,3 @@
-import Base
 import Engine
 
 /// Rows in the text format of `COPY`: fields between tabs, one row a line, `\N` for null.
@@ -6,9 +5,11 @@ import Engine
 /// Thread rule: confined. Its memory is reused for every chunk.
 final class CopyText {
   /// Plain memory: fields of about ten bytes are appended one by one, and an array would double the cost.
-  private var memory: UnsafeMutablePointer<UInt8>
-  private var capacity: Int
-  private(set) var count = 0
+  ///
+  /// Unchecked: confined to a thread, and nothing is called while it is changed.
+  @exclusivity(unchecked) private var memory: UnsafeMutablePointer<UInt8>
+  @exclusivity(unchecked) private var capacity: Int
+  @exclusivity(unchecked) private(set) var count = 0
 
   init(capacity: Int = 1 << 16) {
     self.capacity = capacity
@@ -31,8 +32,13 @@ final class CopyText {
   /// Removes the text after `length`.
   func cut(to length: Int) { count = min(count, max(0, length)) }
 
+  @inline(__always)
   private func makeRoom(for more: Int) {
-    if capacity - count >= more { return }
+    if capacity &- count < more { grow(for: more) }
+  }
+
+  @inline(never)
+  private func grow(for more: Int) {
     let larger = max(2 * capacity, count + more)
     let place = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
     place.update(from: memory, count: count)
@@ -70,6 +76,43 @@ final class CopyText {
   }
 
   func writePlain(_ bytes: [UInt8]) { bytes.withUnsafeBytes { writePlain($0) } }
+
+  /// What `writePlain` may read and write beyond the bytes that it is given, if it is told so.
+  static let surplus = 16
+
+  /// Writes bytes of which none has a meaning in the format.
+  ///
+  /// - Precondition: `surplus` bytes from `start` on can be read.
+  @inline(__always)
+  func writePlain(_ start: UnsafeRawPointer, count length: Int) {
+    makeRoom(for: max(length, Self.surplus))
+    let place = UnsafeMutableRawPointer(memory + count)
+    if length <= Self.surplus {
+      // Two moves, whatever the length: most fields are as short.
+      let (low, high) = (
+        start.loadUnaligned(as: UInt64.self),
+        start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+      )
+      place.storeBytes(of: low, as: UInt64.self)
+      place.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
+    } else {
+      place.copyMemory(from: start, byteCount: length)
+    }
+    count &+= length
+  }
+
+  /// Whether no byte has a meaning in the format. There may be others that have none, and for which this is false.
+  static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress else { return true }
+    guard bytes.count >= 8 else { return short(bytes).map { !hasMeaning($0) } ?? true }
+    var index = 0
+    while index < bytes.count &- 8 {
+      if hasMeaning(base.loadUnaligned(fromByteOffset: index, as: UInt64.self)) { return false }
+      index &+= 8
+    }
+    // The last eight overlap those before.
+    return !hasMeaning(base.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self))
+  }
 
   /// Writes any text, with escapes for bytes that have a meaning in the format.
   ///
@@ -289,54 +332,3 @@ struct CopyField: Sendable {
     return true
   }
 }
-
-/// A cache of the text sent for each spelling of a column with a notation: the same few spellings recur, and
-/// reading a date in words takes longer than the rest of its row.
-///
-/// Thread rule: confined.
-final class SentSpellings {
-  /// A power of two.
-  private static let slots = 4096
-  /// Longer spellings and longer texts are not cached.
-  private static let most = 30
-  /// A slot holds the lengths of spelling and text, then both.
-  private static let stride = 2 + 2 * most
-  private let memory: UnsafeMutablePointer<UInt8>
-
-  init() {
-    memory = .allocate(capacity: Self.slots * Self.stride)
-    memory.initialize(repeating: 0, count: Self.slots * Self.stride)
-  }
-
-  deinit { memory.deallocate() }
-
-  private func slot(_ field: UnsafeRawBufferPointer) -> UnsafeMutablePointer<UInt8> {
-    memory + Int(truncatingIfNeeded: Checksum.of(field) & UInt64(Self.slots - 1)) * Self.stride
-  }
-
-  /// Writes the cached text of a spelling; false when there is none.
-  func write(_ field: UnsafeRawBufferPointer, to text: CopyText) -> Bool {
-    guard field.count > 0, field.count <= Self.most else { return false }
-    let slot = slot(field)
-    guard Int(slot[0]) == field.count else { return false }
-    for index in 0..<field.count where slot[2 + index] != field[index] { return false }
-    text.writePlain(UnsafeRawBufferPointer(start: slot + 2 + Self.most, count: Int(slot[1])))
-    return true
-  }
-
-  /// Caches the text after `start` for a spelling.
-  func note(_ field: UnsafeRawBufferPointer, _ text: CopyText, from start: Int) {
-    guard field.count > 0, field.count <= Self.most else { return }
-    let slot = slot(field)
-    text.withBytes(from: start) { sent in
-      guard sent.count <= Self.most else { return }
-      slot[0] = UInt8(field.count)
-      slot[1] = UInt8(sent.count)
-      for index in 0..<field.count { slot[2 + index] = field[index] }
-      for index in 0..<sent.count { slot[2 + Self.most + index] = sent[index] }
-    }
-  }
-}
-
-@available(*, unavailable)
-extension SentSpellings: Sendable {}
