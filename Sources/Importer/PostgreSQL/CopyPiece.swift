@@ -53,15 +53,14 @@ struct CopyPiece: Sendable {
 final class CopyPieceBuilder {
   private let plan: ImportPlan
   private let fields: [CopyField]
-  /// What is asked for each field of each row: kept apart from `fields`, so that nothing is retained for it.
-  private struct Rule: BitwiseCopyable {
-    let shortcut: CopyField.Shortcut
-    let isNullable: Bool
-    let isKey: Bool
-  }
-  private let columns: [Rule]
+  // Read for each field of each row: kept apart from `fields`, so that nothing is retained for it.
+  private let shortcuts: [CopyField.Shortcut]
+  private let isNullable: [Bool]
+  private let isKey: [Bool]
   /// nil for columns without a notation.
   private let sent: [SentSpellings?]
+  /// nil where every row has to be looked at.
+  private let plainRows: PlainRows?
   private let parser: RecordParser
   private let text = CopyText()
   /// Scratch memory for the tests of rules.
@@ -73,13 +72,14 @@ final class CopyPieceBuilder {
     let fields = plan.columns.map {
       CopyField(reading: Reading($0.strictType ?? .text, $0.strictNotation))
     }
-    self.fields = fields
-    columns = fields.indices.map {
-      Rule(
-        shortcut: fields[$0].shortcut, isNullable: plan.columns[$0].isNullable,
-        isKey: plan.keyColumns.contains($0))
-    }
-    sent = fields.map { $0.reading.notation == nil ? nil : SentSpellings() }
+    let sent = fields.map { $0.reading.notation == nil ? nil : SentSpellings() }
+    (self.fields, self.sent) = (fields, sent)
+    shortcuts = fields.map(\.shortcut)
+    isNullable = plan.columns.map(\.isNullable)
+    isKey = plan.columns.indices.map(plan.keyColumns.contains)
+    // Rules read values, and added values are not among the record's bytes.
+    plainRows =
+      plan.rules.isEmpty && plan.added == nil ? PlainRows(plan, fields, sent) : nil
     parser = RecordParser(
       dialect: plan.dialect, columnCount: plan.fieldCount, ragged: plan.ragged,
       header: plan.header, endsWithDelimiter: plan.endsWithDelimiter)
@@ -97,8 +97,10 @@ final class CopyPieceBuilder {
       chunk.withMemory { memory in
         guard let base = memory.baseAddress else { return }
         for row in 0..<matrix.rowCount {
-          let source = source(row, matrix, spans, base, memory.count, parsed)
-          if let reject = write(source, parsed, chunk, &rows) { rejects.append(reject) }
+          if writePlain(row, matrix, spans, memory, parsed, &rows) { continue }
+          if let reject = write(row, matrix, spans, base, parsed, chunk, &rows) {
+            rejects.append(reject)
+          }
         }
       }
     }
@@ -113,6 +115,24 @@ final class CopyPieceBuilder {
       isLast: chunk.isLast, unfinished: plan.unfinished(parsed, chunk))
   }
 
+  /// Writes a row that need not be looked at; false where it has to be, and nothing was written.
+  @inline(__always)
+  private func writePlain(
+    _ row: Int, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>,
+    _ memory: UnsafeRawBufferPointer, _ parsed: ParsedChunk, _ rows: inout Rows
+  ) -> Bool {
+    // A chunk's records may have fewer surplus fields than the table has columns for, or more.
+    guard let plainRows, matrix.columnCount == fields.count else { return false }
+    let index = matrix.recordIndex(row)
+    let record = parsed.record(index)
+    let bytes = UnsafeRawBufferPointer(rebasing: memory[Int(record.start)..<Int(record.end)])
+    guard
+      plainRows.write(bytes, spans + row * matrix.columnCount, memory, to: text, &rows.nulls)
+    else { return false }
+    rows.end(at: text.count, index, record, parsed)
+    return true
+  }
+
   /// The facts about the rows written so far.
   private struct Rows {
     var ends: [UInt32] = []
@@ -124,65 +144,41 @@ final class CopyPieceBuilder {
       ends.reserveCapacity(capacity)
       places.reserveCapacity(capacity)
     }
-  }
 
-  /// A row's fields, and the memory that they point into.
-  private struct Source {
-    let record: Int
-    let spans: UnsafePointer<TextSpan>
-    let spanCount: Int
-    let base: UnsafeRawPointer
-    let byteCount: Int
-    /// Whether none of its bytes has a meaning in the format: true for most rows, of which fields are copied without
-    /// another look.
-    let isPlain: Bool
-
-    // A chunk's records may have fewer surplus fields than the table has columns for, or more.
+    /// Notes a row, and where its record lies.
     @inline(__always)
-    subscript(column: Int) -> TextSpan { column < spanCount ? spans[column] : .null }
-
-    /// Whether the bytes that `CopyText.writePlain` may read from the field's beginning on are there.
-    @inline(__always)
-    func hasSurplus(_ span: TextSpan) -> Bool {
-      Int(span.offset) &+ max(Int(span.length), CopyText.surplus) <= byteCount
+    mutating func end(
+      at count: Int, _ index: Int, _ record: RecordInfo, _ parsed: ParsedChunk
+    ) {
+      ends.append(UInt32(clamping: count))
+      places.append(
+        .init(
+          record: index, bytes: Int(record.start)..<Int(record.end),
+          line: parsed.line(ofRecord: index)))
     }
-  }
-
-  @inline(__always)
-  private func source(
-    _ row: Int, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>, _ base: UnsafeRawPointer,
-    _ byteCount: Int, _ parsed: ParsedChunk
-  ) -> Source {
-    let index = matrix.recordIndex(row)
-    let record = parsed.record(index)
-    // Added values are not among the record's bytes.
-    let isPlain =
-      plan.added == nil
-      && CopyText.isPlain(
-        UnsafeRawBufferPointer(
-          start: base + Int(record.start), count: Int(record.end) - Int(record.start)))
-    return Source(
-      record: index, spans: spans + row * matrix.columnCount, spanCount: matrix.columnCount,
-      base: base, byteCount: byteCount, isPlain: isPlain)
   }
 
   /// Writes a row, or returns the reject that it becomes.
   private func write(
-    _ source: Source, _ parsed: ParsedChunk, _ chunk: Chunk, _ rows: inout Rows
+    _ row: Int, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>, _ base: UnsafeRawPointer,
+    _ parsed: ParsedChunk, _ chunk: Chunk, _ rows: inout Rows
   ) -> Reject? {
     let start = text.count
-    let index = source.record
-    for column in columns.indices {
-      let span = source[column]
+    let index = matrix.recordIndex(row)
+    let own = spans + row * matrix.columnCount
+    // A chunk's records may have fewer surplus fields than the table has columns for, or more.
+    func span(_ column: Int) -> TextSpan { column < matrix.columnCount ? own[column] : .null }
+    for column in fields.indices {
+      let span = span(column)
       if column > 0 { text.end(0x09) }
       if span.isNull {
-        if columns[column].isNullable {
+        if isNullable[column] {
           rows.nulls[column] += 1
           text.writeNull()
           continue
         }
-      } else if span.length > 0 || !columns[column].isKey {
-        guard let problem = write(span, source, column) else { continue }
+      } else if span.length > 0 || !isKey[column] {
+        guard let problem = write(span.bytes(from: base), column) else { continue }
         if problem != .misfit {
           return refuse(column, span, (nil, problem.reason(plan.columns[column].name)))
         }
@@ -193,21 +189,16 @@ final class CopyPieceBuilder {
           nil, CopyField.Problem.misfit.reason(plan.columns[column].name)
         ))
     }
-    for column in fields.count..<max(fields.count, source.spanCount) where !source[column].isNull {
+    for column in fields.count..<max(fields.count, matrix.columnCount) where !own[column].isNull {
       undo(before: fields.count)
-      return plan.reject(index, parsed, chunk, source[column], nil, nil, Self.tooLong)
+      return plan.reject(index, parsed, chunk, own[column], nil, nil, Self.tooLong)
     }
-    if !plan.rules.isEmpty, let rule = plan.rule(refusing: source.spans, source.base, room: &room) {
+    if !plan.rules.isEmpty, let rule = plan.rule(refusing: own, base, room: &room) {
       undo(before: fields.count)
       return plan.reject(index, parsed, chunk, by: rule)
     }
     text.end(0x0A)
-    let record = parsed.record(index)
-    rows.ends.append(UInt32(clamping: text.count))
-    rows.places.append(
-      .init(
-        record: index, bytes: Int(record.start)..<Int(record.end),
-        line: parsed.line(ofRecord: index)))
+    rows.end(at: text.count, index, parsed.record(index), parsed)
     return nil
 
     func refuse(
@@ -221,7 +212,7 @@ final class CopyPieceBuilder {
     /// Removes the row's text, and its nulls from the counts.
     func undo(before column: Int) {
       text.cut(to: start)
-      for before in 0..<column where source[before].isNull { rows.nulls[before] -= 1 }
+      for before in 0..<column where span(before).isNull { rows.nulls[before] -= 1 }
     }
   }
 
@@ -231,15 +222,9 @@ final class CopyPieceBuilder {
 
   /// Writes a field.
   @inline(__always)
-  private func write(_ span: TextSpan, _ source: Source, _ column: Int) -> CopyField.Problem? {
-    let field = span.bytes(from: source.base)
-    switch columns[column].shortcut {
-    case .text:
-      guard source.isPlain, source.hasSurplus(span) else {
-        return text.writeEscaped(field) ? nil : .nul
-      }
-      text.writePlain(source.base + Int(span.offset), count: field.count)
-      return nil
+  private func write(_ field: UnsafeRawBufferPointer, _ column: Int) -> CopyField.Problem? {
+    switch shortcuts[column] {
+    case .text: return text.writeEscaped(field) ? nil : .nul
     case .integer:
       if CopyField.isPlainInteger(field) {
         text.writePlain(field)

@@ -77,31 +77,21 @@ final class CopyText {
 
   func writePlain(_ bytes: [UInt8]) { bytes.withUnsafeBytes { writePlain($0) } }
 
-  /// What `writePlain` may read and write beyond the bytes that it is given, if it is told so.
-  static let surplus = 16
-
-  /// Writes bytes of which none has a meaning in the format.
+  /// Writes what `body` puts behind the text, and nothing where it returns nil.
   ///
-  /// - Precondition: `surplus` bytes from `start` on can be read.
+  /// - Parameters:
+  ///   - most: how many bytes it may put, including those that are not to stay.
+  ///   - body: gets the place, and returns how many bytes are to stay.
+  /// - Returns: whether anything was written.
   @inline(__always)
-  func writePlain(_ start: UnsafeRawPointer, count length: Int) {
-    makeRoom(for: max(length, Self.surplus))
-    let place = UnsafeMutableRawPointer(memory + count)
-    if length <= Self.surplus {
-      // Two moves, whatever the length: most fields are as short.
-      let (low, high) = (
-        start.loadUnaligned(as: UInt64.self),
-        start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-      )
-      place.storeBytes(of: low, as: UInt64.self)
-      place.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
-    } else {
-      place.copyMemory(from: start, byteCount: length)
-    }
-    count &+= length
+  func write(most: Int, _ body: (UnsafeMutableRawPointer) -> Int?) -> Bool {
+    makeRoom(for: most)
+    guard let written = body(UnsafeMutableRawPointer(memory + count)) else { return false }
+    count &+= written
+    return true
   }
 
-  /// Whether no byte has a meaning in the format. There may be others that have none, and for which this is false.
+  /// Whether no byte has a meaning in the format; false also for other control characters.
   static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let base = bytes.baseAddress else { return true }
     guard bytes.count >= 8 else { return short(bytes).map { !hasMeaning($0) } ?? true }

@@ -7,13 +7,15 @@ final class SentSpellings {
   private static let slots = 1 << 12
   /// Longer spellings and longer texts are not cached.
   private static let most = 30
-  /// A slot holds the lengths of spelling and text, then both.
-  private static let stride = 2 + 2 * most
+  /// A slot holds the lengths of spelling and text, then both: a line of the processor's cache.
+  private static let stride = 64
+  private static let textStart = 32
   private let memory: UnsafeMutablePointer<UInt8>
 
   init() {
-    memory = .allocate(capacity: Self.slots * Self.stride)
-    memory.initialize(repeating: 0, count: Self.slots * Self.stride)
+    let count = Self.slots * Self.stride
+    memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: Self.stride)
+      .initializeMemory(as: UInt8.self, repeating: 0, count: count)
   }
 
   deinit { memory.deallocate() }
@@ -56,13 +58,22 @@ final class SentSpellings {
     return !differs(field.count &- 8)
   }
 
+  /// The cached text of a spelling; nil when there is none. `surplus` bytes from its beginning on can be read.
+  @inline(__always)
+  func text(_ field: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    guard field.count > 0, field.count <= Self.most else { return nil }
+    let slot = slot(field)
+    guard Int(slot[0]) == field.count, Self.isSame(slot + 2, field) else { return nil }
+    return UnsafeRawBufferPointer(start: slot + Self.textStart, count: Int(slot[1]))
+  }
+
+  /// How many bytes of a text can be read, however short it is.
+  static let surplus = stride - textStart
+
   /// Writes the cached text of a spelling; false when there is none.
   func write(_ field: UnsafeRawBufferPointer, to text: CopyText) -> Bool {
-    guard field.count > 0, field.count <= Self.most else { return false }
-    let slot = slot(field)
-    guard Int(slot[0]) == field.count else { return false }
-    guard Self.isSame(slot + 2, field) else { return false }
-    text.writePlain(UnsafeRawBufferPointer(start: slot + 2 + Self.most, count: Int(slot[1])))
+    guard let known = self.text(field) else { return false }
+    text.writePlain(known)
     return true
   }
 
@@ -75,7 +86,7 @@ final class SentSpellings {
       slot[0] = UInt8(field.count)
       slot[1] = UInt8(sent.count)
       for index in 0..<field.count { slot[2 + index] = field[index] }
-      for index in 0..<sent.count { slot[2 + Self.most + index] = sent[index] }
+      for index in 0..<sent.count { slot[Self.textStart + index] = sent[index] }
     }
   }
 }
