@@ -1,13 +1,13 @@
 import Engine
 
-/// Writes rows of which no byte has a meaning in the format of `COPY`, and of which each value can be sent as it is
-/// spelled, or as a spelling that was sent before: nearly all rows. `CopyPieceBuilder` writes the others, in the same
-/// way.
+/// Writes rows of which no byte has a meaning in the format of `COPY`, and of which each value can be sent as
+/// it is spelled, or as a spelling that was sent before: nearly all rows. `CopyPieceBuilder` writes the
+/// others, in the same way.
 ///
 /// Thread rule: confined.
 final class PlainRows {
   /// What is asked for each field.
-  private struct Column {
+  private struct FieldRule {
     let shortcut: CopyField.Shortcut
     let isNullable: Bool
     let isKey: Bool
@@ -16,13 +16,14 @@ final class PlainRows {
   }
 
   // Plain memory: an array would be retained, and its bounds be checked, for each field.
-  private let columns: UnsafeMutableBufferPointer<Column>
+  private let columns: UnsafeMutableBufferPointer<FieldRule>
   /// Keeps alive what the columns refer to.
   private let sent: [SentSpellings?]
 
   /// A field of up to so many bytes is moved whatever its length, by two instructions.
   private static let short = 16
-  /// The most bytes that are put for a field beside those of the record: a text that was sent before is the longest.
+  /// The most bytes that are put for a field beside those of the record: a text that was sent before is the
+  /// longest.
   private static let mostAdded = SentSpellings.surplus + 1
 
   /// - Parameters:
@@ -34,7 +35,7 @@ final class PlainRows {
     for index in fields.indices {
       columns.initializeElement(
         at: index,
-        to: Column(
+        to: FieldRule(
           shortcut: fields[index].shortcut, isNullable: plan.columns[index].isNullable,
           isKey: plan.keyColumns.contains(index),
           sent: sent[index].map { Unmanaged.passUnretained($0) }))
@@ -94,7 +95,7 @@ final class PlainRows {
   /// - Returns: the number of bytes; nil where the field has to be looked at.
   @inline(__always)
   private static func put(
-    _ field: UnsafeRawBufferPointer, _ column: Column, _ limit: Int,
+    _ field: UnsafeRawBufferPointer, _ column: FieldRule, _ limit: Int,
     at place: UnsafeMutableRawPointer
   ) -> Int? {
     guard let start = field.baseAddress, field.count > 0 || !column.isKey else { return nil }

@@ -58,7 +58,8 @@ final class SentSpellings {
     return !differs(field.count &- 8)
   }
 
-  /// The cached text of a spelling; nil when there is none. `surplus` bytes from its beginning on can be read.
+  /// The cached text of a spelling; nil when there is none. `surplus` bytes from its beginning on can be
+  /// read.
   @inline(__always)
   func text(_ field: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     guard field.count > 0, field.count <= Self.most else { return nil }
