@@ -27,7 +27,7 @@ struct CommandError: Error, Sendable, Equatable, CustomStringConvertible {
 extension CommandError {
   /// An input that cannot be opened or read.
   static func input(_ error: SystemError) -> CommandError {
-    CommandError(.inputMissing, error.description)
+    CommandError(.inputMissing, "\(error); check the path and its permissions")
   }
 
   /// An output that cannot be created.

@@ -184,6 +184,9 @@ import Testing
       let result = try SheafProcess.run(["torture"] + words)
       #expect(result.status == status.rawValue, "\(words): \(result.errorText)")
       #expect(result.errorText.split(separator: "\n").count == 1 && result.output == [])
+      if words.last?.hasSuffix("/none") == true {
+        #expect(result.errorText.contains("check the path"))
+      }
     }
     #expect(bench.names() == ["file"])
   }
