@@ -72,7 +72,10 @@ final class CopyPieceBuilder {
     let fields = plan.columns.map {
       CopyField(reading: Reading($0.strictType ?? .text, $0.strictNotation))
     }
-    let sent = fields.map { $0.reading.notation == nil ? nil : SentSpellings() }
+    let noted = fields.count { $0.reading.notation != nil }
+    let sent = fields.map {
+      $0.reading.notation == nil ? nil : SentSpellings(columns: noted)
+    }
     (self.fields, self.sent) = (fields, sent)
     shortcuts = fields.map(\.shortcut)
     isNullable = plan.columns.map(\.isNullable)

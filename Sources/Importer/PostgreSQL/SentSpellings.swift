@@ -3,26 +3,34 @@
 ///
 /// Thread rule: confined.
 final class SentSpellings {
-  /// As many as the number of a slot has bits for.
-  private static let slots = 1 << 12
+  /// How many slots all columns of a table have together, and one at most: 64 bytes each.
+  private static let slots = (all: 1 << 15, column: 1 << 13)
   /// Longer spellings and longer texts are not cached.
   private static let most = 30
   /// A slot holds the lengths of spelling and text, then both: a line of the processor's cache.
   private static let stride = 64
   private static let textStart = 32
   private let memory: UnsafeMutablePointer<UInt8>
+  /// How far the upper bits of a hash are moved to be the number of a slot.
+  private let shift: UInt64
 
-  init() {
-    let count = Self.slots * Self.stride
+  /// - Parameter columns: how many columns of the table have a cache.
+  init(columns: Int) {
+    let share = min(Self.slots.column, Self.slots.all / max(1, columns))
+    // A power of two, and two at least: a spelling is in one of two neighbours.
+    let bits = max(1, Int.bitWidth - 1 - max(1, share).leadingZeroBitCount)
+    shift = UInt64(64 - bits)
+    let count = Self.stride << bits
     memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: Self.stride)
       .initializeMemory(as: UInt8.self, repeating: 0, count: count)
   }
 
   deinit { memory.deallocate() }
 
-  /// By the first and the last eight bytes of the spelling.
+  /// The number of the slot where a spelling is looked for first, by its first and its last eight bytes. Its
+  /// neighbour is the second.
   @inline(__always)
-  private func slot(_ field: UnsafeRawBufferPointer) -> UnsafeMutablePointer<UInt8> {
+  private func slot(_ field: UnsafeRawBufferPointer) -> Int {
     var ends = UInt64(field.count) &* 0x9E37_79B9_7F4A_7C15
     if field.count >= 8 {
       let last = field.loadUnaligned(fromByteOffset: field.count &- 8, as: UInt64.self)
@@ -32,14 +40,19 @@ final class SentSpellings {
     }
     // Multiplication carries what differs upwards.
     let hash = (ends ^ ends >> 32) &* 0xD6E8_FEB8_6659_FD93
-    return memory + Int(truncatingIfNeeded: hash >> 52) &* Self.stride
+    return Int(truncatingIfNeeded: hash &>> shift)
   }
 
-  /// Whether a slot's spelling has the same bytes.
   @inline(__always)
-  private static func isSame(
-    _ spelling: UnsafeMutablePointer<UInt8>, _ field: UnsafeRawBufferPointer
+  private func place(_ slot: Int) -> UnsafeMutablePointer<UInt8> { memory + slot &* Self.stride }
+
+  /// Whether a slot has a spelling.
+  @inline(__always)
+  private static func isOf(
+    _ slot: UnsafeMutablePointer<UInt8>, _ field: UnsafeRawBufferPointer
   ) -> Bool {
+    if Int(slot[0]) != field.count { return false }
+    let spelling = slot + 2
     if field.count < 8 {
       for index in 0..<field.count where spelling[index] != field[index] { return false }
       return true
@@ -63,8 +76,12 @@ final class SentSpellings {
   @inline(__always)
   func text(_ field: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     guard field.count > 0, field.count <= Self.most else { return nil }
-    let slot = slot(field)
-    guard Int(slot[0]) == field.count, Self.isSame(slot + 2, field) else { return nil }
+    let number = slot(field)
+    var slot = place(number)
+    if !Self.isOf(slot, field) {
+      slot = place(number ^ 1)
+      guard Self.isOf(slot, field) else { return nil }
+    }
     return UnsafeRawBufferPointer(start: slot + Self.textStart, count: Int(slot[1]))
   }
 
@@ -81,9 +98,12 @@ final class SentSpellings {
   /// Caches the text after `start` for a spelling.
   func note(_ field: UnsafeRawBufferPointer, _ text: CopyText, from start: Int) {
     guard field.count > 0, field.count <= Self.most else { return }
-    let slot = slot(field)
+    let number = slot(field)
+    let slot = place(number)
     text.withBytes(from: start) { sent in
       guard sent.count <= Self.most else { return }
+      // The other spelling goes where the older one was.
+      if slot[0] != 0 { place(number ^ 1).update(from: slot, count: Self.stride) }
       slot[0] = UInt8(field.count)
       slot[1] = UInt8(sent.count)
       for index in 0..<field.count { slot[2 + index] = field[index] }

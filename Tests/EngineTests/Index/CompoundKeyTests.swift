@@ -9,8 +9,12 @@ import TestSupport
 @Suite struct CompoundKeyTests {
   private static let columns = [Column("store", .text), Column("n", .int), Column("sku", .text)]
 
-  private static func database(bits: UInt8 = 40) throws -> Database {
+  /// - Parameter isWrongOnPurpose: whether strict mode lets wrong versions pass.
+  private static func database(
+    bits: UInt8 = 40, isWrongOnPurpose: Bool = false
+  ) throws -> Database {
     var options = Database.Options(access: .create)
+    options.isWrongOnPurpose = isWrongOnPurpose
     options.indexLimits.keyCode = KeyCode(low: 3, high: 4, bits: bits)
     let database = try Database.open(
       storage: RecordingStorage(isRecording: false), options: options)
@@ -405,7 +409,7 @@ import TestSupport
   /// What no program lets in, made behind the index's back.
   @Test func `The check tells keys that are not found, and a merge two objects of one key`() throws
   {
-    let database = try Self.database()
+    let database = try Self.database(isWrongOnPurpose: true)
     let entries = try database.write { transaction in
       let table = try transaction.table("stock")
       for row in 0..<20 {

@@ -153,10 +153,12 @@ import Testing
     #expect(Self.sent("09:05", .time) == "09:05:00")
   }
 
-  @Test("What was sent for a spelling is sent for it again, and for no other")
-  func repeated() throws {
+  @Test(
+    "What was sent for a spelling is sent for it again, and for no other",
+    arguments: [1, 40, 100_000])
+  func repeated(columns: Int) throws {
     let field = CopyField(reading: Reading(.date, try Notation(.date, ["%B %d, %Y"])))
-    let known = SentSpellings()
+    let known = SentSpellings(columns: columns)
     for round in 0..<2 {
       for day in 0..<6000 {
         let date = try #require(CalendarDate(daysSince1970: day))
