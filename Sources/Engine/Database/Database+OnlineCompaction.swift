@@ -106,7 +106,8 @@ private final class OnlineCompaction {
 
   /// Runs `body` in a transaction once readers do not keep too many bytes from reuse, and commits it.
   ///
-  /// - Returns: the result of `body`, and the version that it made or began from, held.
+  /// - Returns: the result of `body`, and the version that the transaction began from, held: what it found
+  ///   there may be gone in its own version, since a commit joins small leaves, too.
   private func transact<Result>(
     _ body: (TransactionState) throws -> Result
   ) throws -> (Result, Snapshot) {
@@ -114,7 +115,7 @@ private final class OnlineCompaction {
       if shouldStop() { throw End.stopped }
       let state = try TransactionState(database)
       let result: Result
-      var held: Snapshot?
+      let held: Snapshot
       do {
         guard let heldBack = try state.bytesHeldBack(), heldBack <= limits.transactionBytes else {
           let older = try olderHeld(than: state.base.version)
@@ -123,18 +124,18 @@ private final class OnlineCompaction {
           continue
         }
         result = try body(state)
-        if state.isChanged {
-          hasCommitted = true
-        } else {
+        do {
           held = try database.hold(state.base, state.parts)
+        } catch CoordinationError.tooManyReaders {
+          throw End.held
         }
+        if state.isChanged { hasCommitted = true }
       } catch {
         state.abandon()
         throw error
       }
-      _ = try state.commit(.full, newest: { held = $0 }, nil)
-      // A reader has just taken the last place for held versions.
-      return (result, try held ?? database.snapshot())
+      _ = try state.commit(.full, nil)
+      return (result, held)
     }
   }
 

@@ -206,6 +206,49 @@ struct OnlineCompactionCrowdTests {
     try last.close()
   }
 
+  /// A commit joins small leaves, also those that were chosen for the next merging; their pages must not be written over
+  /// while they are read.
+  @Test(
+    "What is merged next stays until it was read, whoever writes meanwhile",
+    arguments: 1...6 as ClosedRange<UInt64>)
+  func joinedMeanwhile(seed: UInt64) throws {
+    let database = try Database.open(
+      storage: RecordingStorage(isRecording: false), options: .tiny)
+    var random = SplitMix64(seed: seed)
+    var texts: [Int64: String] = [:]
+    func change(_ count: Int) throws {
+      try database.write { transaction in
+        let table = try transaction.table("t")
+        for _ in 0..<count {
+          let text = String(random.next(), radix: 36)
+          let key = texts.keys.sorted().randomElement(using: &random)
+          if let key, texts.count > 150 || Int.random(in: 0..<3, using: &random) == 0 {
+            _ = try table.delete(key)
+            texts[key] = nil
+          } else {
+            texts[try table.insert([.text(text)])] = text
+          }
+        }
+      }
+    }
+    try database.write { try $0.createTable("t", columns: [Column("text", .text)]) }
+    for _ in 0..<40 {
+      for _ in 0..<6 { try change(4) }
+      var failure: (any Error)?
+      _ = try database.compactInUse(.tiny, waiting: Waiting(seconds: 0)) {
+        do { try change(2) } catch { failure = error }
+        return failure != nil
+      }
+      if let failure { throw failure }
+      let table = try database.snapshot().table("t")
+      #expect(table.count == texts.count)
+      for (key, text) in texts {
+        #expect(try table.row(forKey: key)?.values == [.text(text)], "seed \(seed), \(key)")
+      }
+    }
+    #expect(try database.check(deep: true).problems == [])
+  }
+
   @Test("A reader keeps its version, and is told of; the file is cut when it lets go")
   func reader() throws {
     let folder = TemporaryFolder()
