@@ -132,6 +132,20 @@ import TestSupport
     }
   }
 
+  /// Whole blocks with neither quotes nor carriage returns, and what they mean for a quote behind them.
+  @Test func quotesBehindPlainBlocks() throws {
+    let tail = "\"l1\nl2\",c\r\n" + String(repeating: "t,u\n", count: 20)
+    for before in ["", "a", "a,", "a,b\n", "a,b\r", "\"a\n\"", "\"a\n\",", "\"a\n"] {
+      for filler in [" ", "\t", "x", "\n", " ,", "1,2\n"] {
+        for count in 0..<140 {
+          let input = before + String(repeating: filler, count: count) + tail
+          let reference = ReferenceParser(Array(input.utf8))
+          try expectAgreement(reference, Feed(recordLimit: count % 3 == 0 ? 40 : .max))
+        }
+      }
+    }
+  }
+
   @Test(arguments: 0..<4 as Range<UInt64>)
   func generatedInputs(part: UInt64) throws {
     for seed in (part * 400)..<(part * 400 + 400) {
