@@ -146,6 +146,16 @@ import TestSupport
     }
   }
 
+  /// A read that ends between the two bytes of a record end, behind a plain block and before others.
+  @Test func pairsAroundReadsBetweenPlainBlocks() throws {
+    for count in 64..<130 {
+      let input =
+        String(repeating: "x", count: count) + "\r\n" + String(repeating: "t,u,v,w\n", count: 30)
+      try expectAgreement(
+        ReferenceParser(Array(input.utf8)), Feed(readSizes: [count + 1, .max]))
+    }
+  }
+
   @Test(arguments: 0..<4 as Range<UInt64>)
   func generatedInputs(part: UInt64) throws {
     for seed in (part * 400)..<(part * 400 + 400) {
