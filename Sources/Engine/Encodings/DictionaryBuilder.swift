@@ -106,7 +106,7 @@ struct DictionaryBuilder: ~Copyable {
   }
 
   /// Whether so many numbers are different that a dictionary is certainly larger than `limit`: to count them
-  /// takes a fifth of collecting them.
+  /// takes a third of collecting them.
   ///
   /// Numbers count when their hash, of 4,096, is new: these are never more than are different.
   private func isHopeless(
