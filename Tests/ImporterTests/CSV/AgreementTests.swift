@@ -135,9 +135,13 @@ import TestSupport
   /// Whole blocks with neither quotes nor carriage returns, and what they mean for a quote behind them.
   @Test func quotesBehindPlainBlocks() throws {
     let tail = "\"l1\nl2\",c\r\n" + String(repeating: "t,u\n", count: 20)
-    for before in ["", "a", "a,", "a,b\n", "a,b\r", "\"a\n\"", "\"a\n\",", "\"a\n"] {
+    // The first block behind one with quotes is not taken to be plain: several are needed.
+    let counts = Array(0..<70) + Array(stride(from: 126, to: 264, by: 3))
+    for before in [
+      "", "a", "a,", "a,b\n", "a,b\r", "\"a\n\"", "\"a\n\",", "\"a\n\",b", "\"a\n",
+    ] {
       for filler in [" ", "\t", "x", "\n", " ,", "1,2\n"] {
-        for count in 0..<140 {
+        for count in counts {
           let input = before + String(repeating: filler, count: count) + tail
           let reference = ReferenceParser(Array(input.utf8))
           try expectAgreement(reference, Feed(recordLimit: count % 3 == 0 ? 40 : .max))
@@ -146,13 +150,17 @@ import TestSupport
     }
   }
 
-  /// A read that ends between the two bytes of a record end, behind a plain block and before others.
+  /// A read that ends between the two bytes of a pair, behind plain blocks and before others.
   @Test func pairsAroundReadsBetweenPlainBlocks() throws {
-    for count in 64..<130 {
-      let input =
-        String(repeating: "x", count: count) + "\r\n" + String(repeating: "t,u,v,w\n", count: 30)
-      try expectAgreement(
-        ReferenceParser(Array(input.utf8)), Feed(readSizes: [count + 1, .max]))
+    let end = String(repeating: "t,u,v,w\n", count: 30)
+    for count in 64..<200 {
+      for quote in ["", "\""] {
+        let text = quote + String(repeating: "x", count: count) + "\r"
+        let rest = "\n" + String(repeating: "y", count: 140) + quote + "\n" + end
+        try expectAgreement(
+          ReferenceParser(Array((text + rest).utf8)),
+          Feed(readSizes: [text.utf8.count, .max], recordLimit: 1))
+      }
     }
   }
 
