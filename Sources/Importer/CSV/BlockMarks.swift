@@ -45,7 +45,7 @@ struct BlockScanner {
     #endif
   }
 
-  /// The line feeds of a block; nil where it has a quote or a carriage return. It takes a third of the
+  /// The line feeds of a block; nil where it has a quote or a carriage return. It takes half of the
   /// instructions of `marks`.
   ///
   /// - Parameter bytes: as for `marks`.
