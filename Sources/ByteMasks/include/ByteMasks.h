@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__x86_64__)
@@ -19,6 +20,21 @@ sheaf_byte_mask(const void *block, uint8_t wanted) {
     mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(equal) << (16 * part);
   }
   return mask;
+}
+
+/// Whether one of two bytes is among 64, at any address.
+static inline __attribute__((always_inline)) bool
+sheaf_has_either(const void *block, uint8_t one, uint8_t other) {
+  const __m128i *vectors = (const __m128i *)block;
+  const __m128i first = _mm_set1_epi8((char)one);
+  const __m128i second = _mm_set1_epi8((char)other);
+  __m128i found = _mm_setzero_si128();
+  for (int part = 0; part < 4; part++) {
+    const __m128i bytes = _mm_loadu_si128(vectors + part);
+    found = _mm_or_si128(
+        found, _mm_or_si128(_mm_cmpeq_epi8(bytes, first), _mm_cmpeq_epi8(bytes, second)));
+  }
+  return _mm_movemask_epi8(found) != 0;
 }
 
 /// Sixteen bytes of 0x00 and sixteen of 0xFF: sixteen bytes from `n` on keep the last n of a vector.

@@ -17,7 +17,8 @@ struct ColumnEncoder: ~Copyable {
   private var scales = Scratch<UInt8>()
   private var trimmedNumbers = Scratch<Int64>()
   private var trimmedScales = Scratch<UInt8>()
-  private var scaleSummaries = Scratch<TypedScan.ScaleSummary>(capacity: 256)
+  private var scaleSummaries = Scratch<TypedScan.ScaleSummary>(
+    capacity: TypedScan.summaryCount)
   private var exceptions = Scratch<UInt32>()
   private var histogram = FrameHistogram()
   private var dictionary = DictionaryBuilder()

@@ -23,6 +23,8 @@ struct DictionaryBuilder: ~Copyable {
   private var slots = Scratch<UInt64>(capacity: smallestTable)
   private var entries = Scratch<Entry>(capacity: 1024)
   private var indices = Scratch<UInt32>(capacity: 1024)
+  /// A bit for each hash of `isHopeless`.
+  private var seen = Scratch<UInt64>(capacity: 64)
   private var generation: UInt64 = 0
   private var mask = smallestTable - 1
   private let firstSeed = UInt64.random(in: .min ... .max)
@@ -48,6 +50,7 @@ struct DictionaryBuilder: ~Copyable {
       let keys = SpellingKeys(column: column, firstSeed: firstSeed, secondSeed: secondSeed)
       return build(column, keys, places: Self.smallestTable, limit: limit, effort)
     }
+    if isHopeless(column, scan, limit: limit, effort) { return nil }
     let (range, overflow) = scan.high.subtractingReportingOverflow(scan.low)
     if scan.singleScale != nil, !overflow, range < Self.mostPlaces {
       let places = max(Self.smallestTable, 1 &<< BitPacking.width(UInt64(bitPattern: range)))
@@ -100,6 +103,38 @@ struct DictionaryBuilder: ~Copyable {
     }
     return Result(
       entries: UnsafePointer(room), indices: UnsafePointer(rowIndices), strings: strings)
+  }
+
+  /// Whether so many numbers are different that a dictionary is certainly larger than `limit`: to count them
+  /// takes a third of collecting them.
+  ///
+  /// Numbers count when their hash, of 4,096, is new: these are never more than are different.
+  private func isHopeless(
+    _ column: GatheredColumn, _ scan: TypedScan, limit: Int, _ effort: EncodingEffort
+  ) -> Bool {
+    let (spans, numbers, seen) = (column.spans, scan.numbers, seen.pointer)
+    seen.update(repeating: 0, count: 64)
+    var (entries, total) = (0, 0)
+    var row = 0
+    while row < column.rowCount {
+      let end = min(row &+ 64, column.rowCount)
+      while row < end {
+        let hash = (UInt64(bitPattern: numbers[row]) &* 0x9E37_79B9_7F4A_7C15) &>> 52
+        let (word, bit) = (Int(truncatingIfNeeded: hash &>> 6), hash & 63)
+        let isNew = Int(truncatingIfNeeded: ~seen[word] &>> bit & 1)
+        seen[word] |= 1 &<< bit
+        entries &+= isNew
+        // A null has no length, and the number of another row.
+        total &+= Int(spans[row].length) & (0 &- isNew)
+        row &+= 1
+      }
+      if total > allowedBytes(column, entries: max(entries, 1), limit: limit, effort) {
+        return true
+      }
+      // Most are known already: the rest will hardly be different.
+      if entries < row / 2 { return false }
+    }
+    return false
   }
 
   /// How many bytes entries may have before the dictionary is larger than `limit`, given at least `entries`

@@ -48,9 +48,9 @@ struct FramePlan {
     histogram.clear()
     // When the widest numbers are too many to be exceptions, narrower frames are not tried.
     if effort == .thorough
-      || misfits.count
-        &+ Self.count(ofWidth: widest, scan, minus: base, column.rowCount, fitting: scales)
-        <= column.maximumExceptions
+      || Self.hasFew(
+        ofWidth: widest, scan, minus: base, column.rowCount, fitting: scales,
+        most: column.maximumExceptions &- misfits.count)
     {
       histogram.add(scan.numbers, minus: base, column, marks: scan.scales, fitting: scales)
       choosePlain(column, misfits, widest, histogram)
@@ -75,22 +75,28 @@ struct FramePlan {
     }
   }
 
-  /// How many numbers need as many bits as the largest one.
-  private static func count(
+  /// Whether at most so many numbers need as many bits as the largest one. Most often the first rows say no.
+  private static func hasFew(
     ofWidth widest: Int, _ scan: TypedScan, minus base: Int64, _ rowCount: Int,
-    fitting scales: ClosedRange<UInt8>
-  ) -> Int {
-    if widest == 0 { return rowCount }
+    fitting scales: ClosedRange<UInt8>, most: Int
+  ) -> Bool {
+    if widest == 0 { return rowCount <= most }
     let shift = UInt64(truncatingIfNeeded: widest &- 1)
     let (lowest, span) = (scales.lowerBound, scales.upperBound &- scales.lowerBound)
     let (numbers, marks) = (scan.numbers, scan.scales)
     var count: UInt64 = 0
-    for row in 0..<rowCount {
-      let fits: UInt64 = marks[row] &- lowest <= span ? 1 : 0
-      // A fitting number is at most the largest, so only its highest bit is left.
-      count &+= (UInt64(bitPattern: numbers[row] &- base) &>> shift) & fits
+    var row = 0
+    while row < rowCount {
+      let end = min(row &+ 128, rowCount)
+      while row < end {
+        let fits: UInt64 = marks[row] &- lowest <= span ? 1 : 0
+        // A fitting number is at most the largest, so only its highest bit is left.
+        count &+= (UInt64(bitPattern: numbers[row] &- base) &>> shift) & fits
+        row &+= 1
+      }
+      if Int(truncatingIfNeeded: count) > most { return false }
     }
-    return Int(truncatingIfNeeded: count)
+    return true
   }
 
   /// Bounds and differences when some rows have no fitting number; nil when there are too many of these.

@@ -26,7 +26,7 @@ struct TypedScan {
   private(set) var low = Int64.max
   private(set) var high = Int64.min
   /// A summary for each scale, filled in when there are several; null rows and misfits have places of their
-  /// own.
+  /// own, from 30 on.
   private let scaleSummaries: UnsafeMutablePointer<ScaleSummary>
 
   struct ScaleSummary {
@@ -35,8 +35,9 @@ struct TypedScan {
     var high = Int64.min
   }
 
-  /// Memory for the results: for every row, except `scaleSummaries`, which has a place for each value of a
-  /// byte.
+  static let summaryCount = 128
+
+  /// Memory for the results: for every row, except `scaleSummaries`, which has `summaryCount` places.
   struct Room {
     let numbers: UnsafeMutablePointer<Int64>
     let scales: UnsafeMutablePointer<UInt8>
@@ -84,12 +85,16 @@ struct TypedScan {
     guard let style = firstStyle(column) else { return scanWrittenDates(column, room) }
     let unit = style.unit
     var moments = TypedScan(kind: .dateTimes(style), room)
+    var (last, lastNumber) = (TextSpan.null, ScaledNumber.misfit)
     let isMoments = moments.fill(column) { span in
-      guard let parsed = DateSpelling.parseDateTime(column.spelling(span)), parsed.style == style
-      else {
+      // Moments often repeat from row to row, and take long to read.
+      let spelling = column.spelling(span)
+      if !last.isNull, spelling.equals(column.spelling(last)) { return lastNumber }
+      guard let parsed = DateSpelling.parseDateTime(spelling), parsed.style == style else {
         return .misfit
       }
-      return ScaledNumber(mantissa: parsed.microseconds / unit, scale: 0)
+      (last, lastNumber) = (span, ScaledNumber(mantissa: parsed.microseconds / unit, scale: 0))
+      return lastNumber
     }
     return isMoments ? moments : nil
   }
@@ -190,14 +195,21 @@ struct TypedScan {
   }
 
   private func summarizeScales(_ column: GatheredColumn) {
-    scaleSummaries.update(repeating: ScaleSummary(), count: 256)
-    // No branch for each row: nulls and misfits are summed up, too.
+    scaleSummaries.update(repeating: ScaleSummary(), count: Self.summaryCount)
+    // No branch for each row: nulls and misfits are summed up, too. Rows take turns in four places: in one,
+    // each would wait until the one before is stored.
     for row in 0..<column.rowCount {
-      let place = scaleSummaries + Int(scales[row])
+      let place = scaleSummaries + (Int(scales[row] & 31) | (row & 3) &<< 5)
       let number = numbers[row]
       place.pointee.count &+= 1
       place.pointee.low = min(place.pointee.low, number)
       place.pointee.high = max(place.pointee.high, number)
+    }
+    for place in 32..<Self.summaryCount {
+      let (part, sum) = (scaleSummaries[place], scaleSummaries + (place & 31))
+      sum.pointee.count &+= part.count
+      sum.pointee.low = min(sum.pointee.low, part.low)
+      sum.pointee.high = max(sum.pointee.high, part.high)
     }
   }
 

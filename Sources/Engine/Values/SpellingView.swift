@@ -74,17 +74,24 @@ struct SpellingView {
   /// All of a spelling of up to 16 bytes, when its length is known.
   @inline(__always)
   var ends: SpellingEnds {
-    let first = firstWord
-    return SpellingEnds(first: first, last: count > 8 ? fullWord(at: count &- 8) : first)
+    guard mayRead(8) else {
+      let word = shortWord(at: 0, length: count)
+      return SpellingEnds(first: word, last: word)
+    }
+    // Without a branch: lengths are unpredictable.
+    let length = UInt64(truncatingIfNeeded: min(count, 8))
+    let mask = length == 0 ? 0 : UInt64.max &>> (64 &- length &* 8)
+    return SpellingEnds(
+      first: fullWord(at: 0) & mask, last: fullWord(at: max(count, 8) &- 8) & mask)
   }
 
   /// The first eight bytes as a number that orders like the bytes themselves.
   @inline(__always)
   var orderedPrefix: UInt64 { firstWord.byteSwapped }
 
-  /// Eight bytes of the spelling itself.
+  /// Eight bytes of the spelling itself, or of what may be read behind it.
   ///
-  /// - Precondition: 0 <= `offset` <= `count` - 8.
+  /// - Precondition: 0 <= `offset`, and 8 bytes from there may be read.
   @inline(__always)
   func fullWord(at offset: Int) -> UInt64 {
     UInt64(littleEndian: pointer.loadUnaligned(fromByteOffset: offset, as: UInt64.self))

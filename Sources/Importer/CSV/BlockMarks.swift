@@ -21,11 +21,14 @@ struct BlockScanner {
   private let quote: UInt8
   private let delimiter: UInt8
   private let quoteEnabled: UInt64
+  /// The quote, or, without one, the carriage return.
+  private let stop: UInt8
 
   init(_ dialect: Dialect) {
     quote = dialect.quote ?? 0
     delimiter = dialect.delimiter.first
     quoteEnabled = dialect.quote == nil ? 0 : .max
+    stop = dialect.quote ?? 0x0D
   }
 
   /// - Parameter bytes: 64 readable bytes, of any alignment. A raw pointer, because a checked access per
@@ -40,6 +43,39 @@ struct BlockScanner {
     #else
       portableMarks(bytes)
     #endif
+  }
+
+  /// The line feeds of a block; nil where it has a quote or a carriage return. It takes half of the
+  /// instructions of `marks`.
+  ///
+  /// - Parameter bytes: as for `marks`.
+  @inline(__always)
+  func plainLineFeeds(_ bytes: UnsafeRawPointer) -> UInt64? {
+    #if arch(x86_64)
+      sheaf_has_either(bytes, stop, 0x0D) ? nil : sheaf_byte_mask(bytes, 0x0A)
+    #else
+      portablePlainLineFeeds(bytes)
+    #endif
+  }
+
+  /// The same as `marks`, in less time where there is neither a quote nor a carriage return.
+  @inline(__always)
+  func likelyPlainMarks(_ bytes: UnsafeRawPointer) -> BlockMarks {
+    #if arch(x86_64)
+      if let lineFeeds = plainLineFeeds(bytes) {
+        return BlockMarks(
+          quotes: 0, delimiters: sheaf_byte_mask(bytes, delimiter), lineFeeds: lineFeeds,
+          carriageReturns: 0)
+      }
+    #endif
+    return marks(bytes)
+  }
+
+  /// The same without those instructions; the tests compare the two.
+  @inline(__always)
+  func portablePlainLineFeeds(_ bytes: UnsafeRawPointer) -> UInt64? {
+    let marks = portableMarks(bytes)
+    return marks.quotes | marks.carriageReturns == 0 ? marks.lineFeeds : nil
   }
 
   /// The same without that instruction; the tests compare the two.

@@ -175,13 +175,15 @@ package final class RecordParser {
       finishPlainFields(
         chunk, &cursor, position: position, delimiters: marks.delimiters,
         lineEnds: marks.carriageReturns | (marks.lineFeeds & ~afterReturn))
-      carry.mayOpen = (marks.delimiters | marks.lineFeeds | marks.carriageReturns) >> 63
-      carry.beginsField = beginsField(marks, 0, bytes + position, carry.beginsField)
       carry.carriageReturn = marks.carriageReturns >> 63
       position += 64
       if chunk.byteCount - position < 64 { break }
-      marks = scanner.marks(bytes + position)
+      marks = scanner.likelyPlainMarks(bytes + position)
     } while marks.quotes == 0
+    let state = dialect.state(
+      behind: bytes, from: start, to: position, before: carry.beginsField ? .blankStart : .unquoted)
+    carry.mayOpen = state == .fieldStart ? 1 : 0
+    carry.beginsField = state.beginsField
     return position
   }
 

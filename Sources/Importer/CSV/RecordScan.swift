@@ -11,6 +11,27 @@ enum FieldState {
   case afterQuote
   /// In a line that is not a record.
   case comment
+
+  /// Whether a quote would open a field.
+  var beginsField: Bool { self == .fieldStart || self == .blankStart }
+}
+
+extension Dialect {
+  /// The state at `end`, behind bytes outside quotes and without any, which begin at `start`.
+  ///
+  /// - Parameter before: the state at `start`.
+  /// - Precondition: the delimiter has one byte, and there are no comments.
+  func state(
+    behind bytes: UnsafeRawPointer, from start: Int, to end: Int, before: FieldState
+  ) -> FieldState {
+    if start == end { return before }
+    var last = end - 1
+    while last >= start, isBlank(bytes.load(fromByteOffset: last, as: UInt8.self)) { last -= 1 }
+    if last < start { return before.beginsField ? .blankStart : .unquoted }
+    let byte = bytes.load(fromByteOffset: last, as: UInt8.self)
+    guard byte == 0x0A || byte == 0x0D || byte == delimiter.first else { return .unquoted }
+    return last == end - 1 ? .fieldStart : .blankStart
+  }
 }
 
 /// Finds the end of a chunk: a state machine over the bytes of one chunk, without input or output.
@@ -49,6 +70,8 @@ struct RecordScan {
   var commentFields = 0
   /// Quotes in whole blocks that neither opened nor closed a field.
   var strayQuotes = 0
+  /// Whether the last block had neither quotes nor carriage returns: the next one will hardly have some.
+  private var mayBePlain = true
 
   /// - Parameters:
   ///   - recordLimit: the chunk ends after this many records, at least 1.
@@ -74,6 +97,10 @@ struct RecordScan {
   mutating func advance(_ bytes: UnsafeRawPointer, count: Int, atEnd: Bool) -> Outcome {
     if isPlain {
       while count - position >= 64 {
+        if mayBePlain {
+          passPlainBlocks(bytes, count: count)
+          if count - position < 64 { break }
+        }
         if let outcome = block(bytes) { return outcome }
       }
     }
@@ -99,9 +126,38 @@ struct RecordScan {
     return state != .comment || commentFields == dialect.possibleRecordFields
   }
 
+  /// Passes blocks that have neither quotes nor carriage returns, up to one in which there is more to do than
+  /// to count line feeds: `block` passes that.
+  private mutating func passPlainBlocks(_ bytes: UnsafeRawPointer, count: Int) {
+    // A line feed would belong to that return.
+    if previousIsReturn { return }
+    let start = position
+    let isInside = state == .quoted
+    while count - position >= 64, let lineFeeds = scanner.plainLineFeeds(bytes + position) {
+      if lineFeeds != 0 {
+        let found = lineFeeds.nonzeroBitCount
+        if !isInside {
+          let blank = lineFeeds & ((lineFeeds &<< 1) | (recordStart == position ? 1 : 0))
+          let length = position + lineFeeds.trailingZeroBitCount - recordStart
+          if blank != 0 || found >= recordLimit - records || position + 64 >= byteLimit
+            || length > maximumRecordBytes
+          {
+            break
+          }
+          records += found
+          recordStart = position + 64 - lineFeeds.leadingZeroBitCount
+        }
+        lineBreaks += found
+      }
+      position += 64
+    }
+    if !isInside { state = dialect.state(behind: bytes, from: start, to: position, before: state) }
+  }
+
   @inline(__always)
   private mutating func block(_ bytes: UnsafeRawPointer) -> Outcome? {
     var marks = scanner.marks(bytes + position)
+    mayBePlain = marks.quotes | marks.carriageReturns == 0
     let newlines = marks.lineFeeds | marks.carriageReturns
     let carriedInside: UInt64 = state == .quoted ? .max : 0
     let mayOpen: UInt64 = state == .unquoted ? 0 : 1
@@ -174,7 +230,7 @@ struct RecordScan {
       && bytes <= maximumRecordBytes - (position - recordStart)
   }
 
-  private var beginsField: Bool { state == .fieldStart || state == .blankStart }
+  private var beginsField: Bool { state.beginsField }
 
   /// The record end of a block that ends the chunk; `records` and `lineBreaks` are then those of the chunk.
   /// Otherwise nil, without any change.

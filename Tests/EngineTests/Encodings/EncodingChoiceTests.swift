@@ -128,6 +128,29 @@ import TestSupport
     #expect(most + 500 < tooMany, "\(most), \(tooMany)")
   }
 
+  /// A dictionary of numbers is given up once its entries take more than the numbers, and not before.
+  @Test func dictionariesOfNumbersEndWhereTheyTakeMore() throws {
+    let rows = 1024
+    var random = SplitMix64(seed: 9)
+    // 15 digits each, 50 bits between the bounds.
+    let different = (0..<rows).map { row -> Spelling in
+      let ends = [100_000_000_000_000, 999_999_999_999_999]
+      let number = row < 2 ? ends[row] : Int.random(in: ends[0]...ends[1], using: &random)
+      return Array("\(number)".utf8)
+    }
+    let numbers = try encode([different], with: ClusterBuilder()).columns[0]
+    #expect(numbers.encoding == .integers)
+    let room =
+      numbers.byteCount - DictionaryEncoding.headerSize - PackedStrings.headerSize - rows / 8
+    let most = room / 15
+    func repeating(_ count: Int) -> [Spelling] { (0..<rows).map { different[$0 % count] } }
+    #expect(try encoding(repeating(most)) == .dictionary)
+    #expect(try encoding(repeating(most + 1)) == .integers)
+    // Nulls are not counted as the number before them.
+    let gaps = repeating(most - 40).enumerated().map { $0 % 3 == 1 ? nil : $1 }
+    #expect(try encoding(gaps) == .dictionary)
+  }
+
   /// Differences that do not fit would be small numbers, as they wrap around.
   @Test func differencesThatOverflow() throws {
     let numbers = column(

@@ -132,6 +132,38 @@ import TestSupport
     }
   }
 
+  /// Whole blocks with neither quotes nor carriage returns, and what they mean for a quote behind them.
+  @Test func quotesBehindPlainBlocks() throws {
+    let tail = "\"l1\nl2\",c\r\n" + String(repeating: "t,u\n", count: 20)
+    // The first block behind one with quotes is not taken to be plain: several are needed.
+    let counts = Array(0..<70) + Array(stride(from: 126, to: 264, by: 3))
+    for before in [
+      "", "a", "a,", "a,b\n", "a,b\r", "\"a\n\"", "\"a\n\",", "\"a\n\",b", "\"a\n",
+    ] {
+      for filler in [" ", "\t", "x", "\n", " ,", "1,2\n"] {
+        for count in counts {
+          let input = before + String(repeating: filler, count: count) + tail
+          let reference = ReferenceParser(Array(input.utf8))
+          try expectAgreement(reference, Feed(recordLimit: count % 3 == 0 ? 40 : .max))
+        }
+      }
+    }
+  }
+
+  /// A read that ends between the two bytes of a pair, behind plain blocks and before others.
+  @Test func pairsAroundReadsBetweenPlainBlocks() throws {
+    let end = String(repeating: "t,u,v,w\n", count: 30)
+    for count in 64..<200 {
+      for quote in ["", "\""] {
+        let text = quote + String(repeating: "x", count: count) + "\r"
+        let rest = "\n" + String(repeating: "y", count: 140) + quote + "\n" + end
+        try expectAgreement(
+          ReferenceParser(Array((text + rest).utf8)),
+          Feed(readSizes: [text.utf8.count, .max], recordLimit: 1))
+      }
+    }
+  }
+
   @Test(arguments: 0..<4 as Range<UInt64>)
   func generatedInputs(part: UInt64) throws {
     for seed in (part * 400)..<(part * 400 + 400) {

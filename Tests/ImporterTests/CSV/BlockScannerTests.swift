@@ -18,8 +18,13 @@ import Testing
       for round in 0..<2000 {
         // Bytes behind the block are none of it, whatever its address.
         let start = round % 17
-        let bytes = (0..<96).map { _ in
-          round % 5 == 0
+        // Of some blocks, only the bytes around them are special.
+        let isPlain = round % 7 == 0
+        let bytes = (0..<96).map { index -> UInt8 in
+          if isPlain, index >= start, index < start + 64 {
+            return [0x0A, 0x61, dialect.delimiter.first].randomElement(using: &random) ?? 0
+          }
+          return round % 5 == 0
             ? UInt8.random(in: 0...255, using: &random)
             : wanted.randomElement(using: &random) ?? 0
         }
@@ -34,6 +39,12 @@ import Testing
                 && marks.delimiters == mask(dialect.delimiter.first)
                 && marks.lineFeeds == mask(0x0A) && marks.carriageReturns == mask(0x0D),
               "round \(round)")
+          }
+          let hasOthers = (dialect.quote.map(mask) ?? 0) | mask(0x0D) != 0
+          for lineFeeds in [
+            scanner.plainLineFeeds(base + start), scanner.portablePlainLineFeeds(base + start),
+          ] {
+            #expect(lineFeeds == (hasOthers ? nil : mask(0x0A)), "round \(round)")
           }
         }
       }
