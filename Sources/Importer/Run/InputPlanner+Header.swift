@@ -168,12 +168,14 @@ extension InputPlanner {
     case .runs:
       notes.append(
         "each line seems to have \(table.fields) fields with runs of blanks between them, and is read as "
-          + "one: send it through sed -E 's/^ +| +$//g; s/ +/ /g' first, and give --delimiter ' '")
-    case .wide:
+          + "one: give --delimiter \(ImportOptions.whitespace) if it has")
+    case .places(let places):
+      // From the last one on, so that the ones before stay where they are.
+      let bars = places.reversed().map { "s/^(.{\($0)}) /\\1|/" }
       notes.append(
-        "each line seems to have \(table.fields) fields that begin in the same places behind runs of "
-          + "blanks, and is read as one: send it through sed -E 's/^ +| +$//g; s/ {2,}/|/g' first, and "
-          + "give --delimiter '|'")
+        "each line seems to have \(table.fields) fields in the same places, which may have blanks inside, "
+          + "and is read as one: send it through sed -E '\(bars.joined(separator: ";"))' first, and give "
+          + "--delimiter '|' --trim")
     }
     return notes
   }

@@ -8,8 +8,8 @@ import Testing
 /// it is for, and others that look like them.
 @Suite struct SniffingTests {
   /// What was found, written shortly: skipped lines, names or the number of columns.
-  private static func found(_ text: String, _ change: (inout ImportOptions) -> Void = { _ in })
-    throws -> (place: String, notes: String)
+  static func found(_ text: String, _ change: (inout ImportOptions) -> Void = { _ in })
+    throws -> (place: String, notes: String, delimiter: String)
   {
     var options = ImportOptions(inputs: ["t.csv"], database: "")
     options.isSniffing = true
@@ -18,7 +18,10 @@ import Testing
       MemorySource(Array(text.utf8), name: "t.csv"))
     let names = opened.header.names
     let place = opened.hasHeader ? names.joined(separator: "|") : "\(names.count) columns"
-    return ("\(opened.report.skippedLines): \(place)", opened.notes.joined(separator: "\n"))
+    return (
+      "\(opened.report.skippedLines): \(place)", opened.notes.joined(separator: "\n"),
+      opened.report.delimiter
+    )
   }
 
   /// As people's files are: a title, names too few, and records of all lengths.
@@ -200,33 +203,6 @@ import Testing
     let plain = "day,temp,wind\n2020-01-01,5,7\n2020-01-02,6,8\n2020-01-03,,9\n2020-01-04,1,9\n"
     #expect(try !Self.found(plain).notes.contains("--header-lines"))
     #expect(try !Self.found("# by\n# me\n#\n1\n2\n3\n").notes.contains("--header-lines"))
-  }
-
-  @Test func alignedBlanksAreNoted() throws {
-    let text = "a    bb  c\n1     2  3\n10   20  3\n1     2  3\n1     2  3\n"
-    let found = try Self.found(text)
-    #expect(found.place == "0: a    bb  c" && found.notes.contains("runs of blanks"))
-    let odd =
-      "# by hand\na b c d\n  1  2 3 4\n1 2 3 5 \n # a comment\n1 2 3 6\n1 2 4 4\n3 2 3 4\n1 2 3 9\n1 2 3 8\n"
-    #expect(try Self.found(odd).notes.contains("4 fields with runs of blanks"))
-    // Fields of one width each, in runs at the front or in the middle.
-    for aligned in [
-      "51069 51043      1\n51070 51044      1\n51071 51045      2\n51072 51043      3\n51073 51045      2\n",
-      "    0.1E+00    0.15E-01\n    0.2E+00    0.18E-01\n    0.3E+00    0.21E-01\n    0.4E+00    0.2E-01\n"
-        + "    0.5E+00    0.21E-01\n",
-    ] {
-      let found = try Self.found(aligned)
-      #expect(found.notes.contains("runs of blanks") && found.place == "0: 1 columns", "\(found)")
-    }
-    let texts =
-      "John Smith     Paris    WA\nMary Hartford  Nancy    CA\nEvan Nolan     New York IL\n"
-    #expect(try !Self.found(texts).notes.contains("same places"))
-    let wide =
-      "John Smith     Paris     WA\nMary Hartford  Nancy     CA\nEvan Nolan     New York  IL\n"
-    #expect(try Self.found(wide).notes.contains("3 fields that begin in the same places"))
-    #expect(try !Self.found("a  bc\nde  f\ng  hi\n").notes.contains("blanks"))
-    let prose = "It was\na dark and\nstormy night\nin the\nold house\n"
-    #expect(try !Self.found(prose).notes.contains("blanks"))
   }
 
   @Test func commentsBeforeOneColumnAreNoted() throws {
