@@ -37,8 +37,10 @@ extension InputPlanner {
     if chunk.isLast, !sample.isWhole, records.count > 1 { records.removeLast() }
     let fields = records.map(\.fields)
     let unchanged = Front(records: hasMalformed ? nil : fields)
+    let titles = dialect.isWhitespace ? Preamble.titles(fields) : 0
+    let heads = fields.prefix(titles).map { [$0.compactMap(\.self).joined(separator: " ")] }
     switch Preamble.find(
-      fields, lines: records.map(\.line), needsHeader: options.header != .absent)
+      heads + fields.dropFirst(titles), lines: records.map(\.line), needsHeader: options.header != .absent)
     {
     case .none:
       if options.header == .sniffed, Preamble.isBelowFigures(fields) {
@@ -49,7 +51,7 @@ extension InputPlanner {
       }
       return unchanged
     case .certain(let lines) where !hasMalformed:
-      let text = records[0].fields[0] ?? ""
+      let text = heads.first?[0] ?? records[0].fields[0] ?? ""
       notes.append(
         "\(lines) line\(lines == 1 ? "" : "s") before the header left out, beginning with "
           + "'\(text.prefix(60))'; --skip-lines 0 keeps them")

@@ -22,8 +22,8 @@ struct AlignedBlanks: Equatable, Sendable {
   /// Four fifths of at least two lines have the same number of fields, more than one. Behind the first of
   /// them, or in the only two, a third of the columns contain only figures, dates and the like; a half where
   /// there are fewer than five records or two columns. The lines are not single values as wholes, as
-  /// `2018-08-03 12:30` is; figures such as `030 123 456` are one unless there are as many names above, or
-  /// runs of blanks. Texts, and fewer columns with texts, are recognised by places: at least two next to each
+  /// `2018-08-03 12:30` is; figures such as `030 123 456` are one unless there are as many names above, runs
+  /// of blanks, or points in two of them. Texts, and fewer columns with texts, are recognised by places: at least two next to each
   /// other are blank in all of at least three lines, half of the lines have something on both sides, and there
   /// are two blanks nowhere else. Blank lines and lines at the front that begin with `#` do not count.
   init?(_ records: [[String?]]) {
@@ -31,10 +31,11 @@ struct AlignedBlanks: Equatable, Sendable {
     let filled = records.compactMap { CellShape.isEmpty($0[0]) ? nil : $0[0] }
     let lines = Array(filled.drop { $0.hasPrefix("#") })
     let figures = Self.figures(lines)
+    let most = figures?.table.fields ?? .max
     if let figures, figures.isTyped {
       self = figures.table
-    } else if let places = Self.places(lines), places.fields < figures?.table.fields ?? .max {
-      self = places
+    } else if let places = Self.places(lines), places.isUneven || places.table.fields < most {
+      self = places.table
     } else if let figures {
       self = figures.table
     } else {
@@ -61,7 +62,10 @@ struct AlignedBlanks: Equatable, Sendable {
     guard
       below.contains(where: {
         let shape = CellShape(lines[$0])
-        return (hasNames || fieldStarts(lines[$0]).count > 1) && shape == .figures || !shape.isTyped
+        let isDivided =
+          hasNames || fieldStarts(lines[$0]).count > 1
+          || divided[$0].count { $0.contains(".") } > 1
+        return isDivided && shape == .figures || !shape.isTyped
       })
     else { return nil }
     let typed = (0..<width).count { column in
@@ -72,7 +76,8 @@ struct AlignedBlanks: Equatable, Sendable {
     return (AlignedBlanks(fields: width, gap: areSingle ? .single : .runs), typed == width)
   }
 
-  private static func places(_ lines: [String]) -> AlignedBlanks? {
+  /// - Returns: also whether lines have different numbers of words in a field.
+  private static func places(_ lines: [String]) -> (table: AlignedBlanks, isUneven: Bool)? {
     guard lines.count > 2, !lines.contains(where: { $0.utf8.contains(0x09) }) else { return nil }
     let words = WordPlaces(lines.map(\.utf8))
     let parts = words.parts(0..<lines.count, gap: 2)
@@ -85,8 +90,11 @@ struct AlignedBlanks: Equatable, Sendable {
         })
       else { return nil }
     }
-    return AlignedBlanks(
-      fields: parts.count, gap: .places(parts.dropFirst().map { $0.lowerBound - 1 }))
+    let places = parts.dropFirst().map { $0.lowerBound - 1 }
+    return (
+      AlignedBlanks(fields: parts.count, gap: .places(places)),
+      words.areUneven(0..<lines.count)
+    )
   }
 
   /// The places of the first character, if it is no blank, and of those behind two blanks or more.

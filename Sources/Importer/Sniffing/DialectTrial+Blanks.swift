@@ -21,6 +21,11 @@ extension DialectTrial {
       && !HeaderSniffer.judge(lines[table].map(Self.words)).isCertain
   }
 
+  /// How many records are titles above a table of nothing but figures.
+  static func titles(_ parsed: ParsedChunk, _ count: Int) -> Int {
+    Preamble.titles((0..<count).map { words(parsed.originalBytes(ofRecord: $0)) })
+  }
+
   private static func words(_ line: [UInt8]) -> [String?] {
     line.split { $0 == 0x20 || $0 == 0x09 }.map { String(decoding: $0, as: UTF8.self) }
   }
@@ -47,12 +52,12 @@ extension DialectTrial {
     }
   }
 
-  /// Whether a line of fewer words directly above the table can be explained otherwise than by names above
-  /// fields that have blanks: it is a title of one word above nothing but figures, or has no name above the
-  /// first column.
+  /// Whether a line directly above the table can be explained otherwise than by names above fields that have
+  /// blanks: it is a title of one word, or of more than there are columns, above nothing but figures, or has no
+  /// name above the first column.
   private func mayBeNamed(by head: Int, _ places: WordPlaces, _ table: Range<Int>) -> Bool {
     let names = places.lines[head]
-    if names.count == 1 { return typedColumns == width }
+    if names.count == 1 || names.count >= width { return typedColumns == width }
     let firstEnd = places.lines[table].compactMap { $0.first?.upperBound }.max() ?? 0
     return names.count == width - 1 && names[0].lowerBound >= firstEnd
   }

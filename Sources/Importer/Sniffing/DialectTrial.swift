@@ -84,7 +84,8 @@ struct DialectTrial {
     hasStrayQuotes = parsed.tolerances[.strayQuotes] != nil
     width = Preamble.commonWidth(widths.filter { $0 > 0 })
     guard width > 0 else { return nil }
-    let start = Self.tableStart(widths, width)
+    let titles = dialect.isWhitespace && malformed == 0 ? Self.titles(parsed, count) : 0
+    let start = titles > 0 ? titles : Self.tableStart(widths, width)
     records = count - start
     skipped = start
     agreeing = Double(widths[start...].count { $0 == width }) / Double(records)

@@ -234,6 +234,7 @@ import Testing
       ("phone\n030 123 456\n040 234 567\n", nil), ("It was\na dark\nand stormy\n", nil),
       ("at\n2018-08-03 12:30\n2018-08-03 12:31\n", nil),
       ("sum\n12.50 EUR\n13.50 EUR\n", nil), ("n\n1 234\n5 678\n", nil), ("1 2 3\n", nil),
+      ("1.5 0.3\n2.5 0.4\n&\n", nil), ("1.5 0.3\n2.5 0.4\n3.5 0.4\n4.5 0.4\n&\n", 2),
       ("1 2\n1 2 3\n1\n4 5 6\n", nil), ("John Smith\nJane Doe\nMax Miller\n", nil),
     ] as [(String, Int?)])
   func singleBlanksAreNoted(text: String, fields: Int?) throws {

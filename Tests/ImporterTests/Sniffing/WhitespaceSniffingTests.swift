@@ -10,7 +10,7 @@ import Testing
     // As programs print numbers: right-aligned, with a blank at the front or without.
     ("  1.5  20\n 10.25  3\n  0.5 100\n 99.0   1\n  1.0  22\n", "0: 2 columns"),
     (
-      "51069 51043      1\n51070 51044      1\n51071 51045     12\n51072 51043    123\n51073 1     2\n",
+      "51069 51043      1\n51070 51044      1\n51071 51045     12\n51072 51043    123\n51073 51045      2\n",
       "0: 3 columns"
     ),
     (
@@ -19,14 +19,26 @@ import Testing
     ),
     // In each line two single blanks, before another field.
     (" 1 10\n10  1\n 2 20\n20  2\n 3 30\n", "0: 2 columns"),
-    // Blanks only at the front, only at the end, and tabs among them.
+    // Blanks only at the front.
     (" 1 2\n 3 4\n 5 6\n 7 8\n 9 1\n", "0: 2 columns"),
-    ("x y \n3 4 \n5 6 \n7 8 \n9 1 \n", "0: x|y"),
-    ("x\t y  z\n3 \t4\t 1\n5\t\t6 1\n7 8\t1\n9 1 1\n", "0: x|y|z"),
+    // Titles of one word, of as many as there are columns, and of more, above figures only.
+    ("S4320\n 1.0  0.0\n 0.9  0.4\n 0.8  0.5\n 0.7 -0.6\n 0.6  0.7\n", "1: 2 columns"),
+    ("FX 69-274\n 1.0  0.0\n 0.9  0.4\n 0.8  0.5\n 0.7 -0.6\n 0.6  0.7\n", "1: 2 columns"),
+    ("GOE 184 (MVA H.29)\n1.0 0.0\n0.9 0.4\n0.8 0.5\n0.7 0.6\n0.6 0.7\n", "1: 2 columns"),
+    (
+      "A run of it\non two days\n\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n",
+      "3: 2 columns"
+    ),
+    ("made by me\n x    y\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n", "1: x|y"),
+    ("x    y\nm    s\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n", "0: x|y"),
     // As numpy writes a header.
     (
       "# x y z\n 1.0   2.0   3.0\n 4.0   5.0   6.0\n 7.0   8.0   9.0\n 1.5   2.5   3.5\n 1.5   2.5  -3.5\n",
       "0: x|y|z"
+    ),
+    (
+      "#   a   b   c\n 1.0 2.0 3.0\n 4.0 5.0 6.0\n 7.0 8.0 9.0\n 1.5 2.5 3.5\n 1.5 2.5 3.6\n",
+      "0: a|b|c"
     ),
     // As ps prints.
     (
@@ -99,7 +111,7 @@ import Testing
     // Fewer words above fields that may have blanks: a date and its time.
     (
       "when value\n2018-01-01 12:30   5\n2018-01-02 12:30  15\n2018-01-03 12:30   5\n2018-01-04 12:30   5\n"
-        + "2018-01-05 12:30   5\n", "--delimiter whitespace"
+        + "2018-01-05 12:30   5\n", "2 fields in the same places"
     ),
   ])
   func otherTables(text: String, note: String) throws {
