@@ -209,8 +209,8 @@ public struct ImportOptions: Sendable {
   public var queue = 8
   /// When batches survive a power cut. All are durable when the import returns.
   public var durability = Durability.group
-  /// The delimiter that is a run of spaces and tabs, as in tables with aligned columns. Those at the beginning
-  /// and end of a line do not count.
+  /// The delimiter that is a run of spaces and tabs, as in tables with aligned columns. Those at the
+  /// beginning and end of a line do not count.
   public static let whitespace = "whitespace"
 
   /// The text between fields: one to four bytes of UTF-8, or `whitespace`. nil: found in the input.

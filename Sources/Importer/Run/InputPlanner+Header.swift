@@ -40,7 +40,8 @@ extension InputPlanner {
     let titles = dialect.isWhitespace ? Preamble.titles(fields) : 0
     let heads = fields.prefix(titles).map { [$0.compactMap(\.self).joined(separator: " ")] }
     switch Preamble.find(
-      heads + fields.dropFirst(titles), lines: records.map(\.line), needsHeader: options.header != .absent)
+      heads + fields.dropFirst(titles), lines: records.map(\.line),
+      needsHeader: options.header != .absent)
     {
     case .none:
       if options.header == .sniffed, Preamble.isBelowFigures(fields) {

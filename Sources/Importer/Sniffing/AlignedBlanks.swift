@@ -23,9 +23,10 @@ struct AlignedBlanks: Equatable, Sendable {
   /// them, or in the only two, a third of the columns contain only figures, dates and the like; a half where
   /// there are fewer than five records or two columns. The lines are not single values as wholes, as
   /// `2018-08-03 12:30` is; figures such as `030 123 456` are one unless there are as many names above, runs
-  /// of blanks, or points in two of them. Texts, and fewer columns with texts, are recognised by places: at least two next to each
-  /// other are blank in all of at least three lines, half of the lines have something on both sides, and there
-  /// are two blanks nowhere else. Blank lines and lines at the front that begin with `#` do not count.
+  /// of blanks, or points in two of them. Texts, and fewer columns with texts, are recognised by places: at
+  /// least two next to each other are blank in all of at least three lines, half of the lines have something
+  /// on both sides, and there are two blanks nowhere else. Blank lines and lines at the front that begin with
+  /// `#` do not count.
   init?(_ records: [[String?]]) {
     guard records.allSatisfy({ $0.count == 1 }) else { return nil }
     let filled = records.compactMap { CellShape.isEmpty($0[0]) ? nil : $0[0] }

@@ -53,8 +53,8 @@ extension DialectTrial {
   }
 
   /// Whether a line directly above the table can be explained otherwise than by names above fields that have
-  /// blanks: it is a title of one word, or of more than there are columns, above nothing but figures, or has no
-  /// name above the first column.
+  /// blanks: it is a title of one word, or of more than there are columns, above nothing but figures, or has
+  /// no name above the first column.
   private func mayBeNamed(by head: Int, _ places: WordPlaces, _ table: Range<Int>) -> Bool {
     let names = places.lines[head]
     if names.count == 1 || names.count >= width { return typedColumns == width }

@@ -29,8 +29,8 @@ struct WordPlaces {
     }
   }
 
-  /// The parts of lines between places that are blank in all of them. Where fewer than half of the lines go on,
-  /// blanks say nothing.
+  /// The parts of lines between places that are blank in all of them. Where fewer than half of the lines go
+  /// on, blanks say nothing.
   ///
   /// - Parameters:
   ///   - rows: which lines.
@@ -66,8 +66,8 @@ struct WordPlaces {
     return rows.contains { counts($0, parts) != expected }
   }
 
-  /// Whether a text and the word behind it have a single blank between them in all lines, while other words are
-  /// always farther apart: the two may be one field, such as a name.
+  /// Whether a text and the word behind it have a single blank between them in all lines, while other words
+  /// are always farther apart: the two may be one field, such as a name.
   ///
   /// - Parameter isTyped: whether a column has only figures, dates and the like.
   func haveTexts(withBlanks isTyped: [Bool]) -> Bool {

@@ -167,8 +167,8 @@ import Testing
     #expect(try Dialect(delimiter: Dialect.whitespace) != Dialect(delimiter: [0x20]))
   }
 
-  /// Aligned tables of every shape. Those without blanks in fields and without empty ones are read as they were
-  /// written; the others never get other columns.
+  /// Aligned tables of every shape. Those without blanks in fields and without empty ones are read as they
+  /// were written; the others never get other columns.
   @Test func generatedTables() throws {
     var read = 0
     for seed in Effort.seeds(1..<1500) {
