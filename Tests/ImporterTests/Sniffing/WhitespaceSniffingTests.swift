@@ -30,7 +30,6 @@ import Testing
       "3: 2 columns"
     ),
     ("made by me\n x    y\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n", "1: x|y"),
-    ("x    y\nm    s\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n", "0: x|y"),
     // As numpy writes a header.
     (
       "# x y z\n 1.0   2.0   3.0\n 4.0   5.0   6.0\n 7.0   8.0   9.0\n 1.5   2.5   3.5\n 1.5   2.5  -3.5\n",
@@ -100,6 +99,11 @@ import Testing
       "n   item         qty  price\n1   apple         5    1.50\n2   green pear         2.50\n3   fig           7    3.50\n"
         + "4   plum          8    3.50\n5   nut           9    3.50\n",
       "4 fields in the same places"
+    ),
+    // Units below the names.
+    (
+      "x    y\nm    s\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n",
+      "2 fields in the same places"
     ),
     // Texts only.
     (
