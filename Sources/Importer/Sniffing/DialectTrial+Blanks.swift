@@ -1,5 +1,3 @@
-import Engine
-
 /// What speaks against runs of blanks as the delimiter, although they divide all records into one number of
 /// fields: texts have blanks inside, and empty fields leave no trace.
 extension DialectTrial {

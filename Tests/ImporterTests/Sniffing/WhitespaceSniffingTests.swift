@@ -19,6 +19,8 @@ import Testing
     ),
     // In each line two single blanks, before another field.
     (" 1 10\n10  1\n 2 20\n20  2\n 3 30\n", "0: 2 columns"),
+    // Places that are blank in the few lines that go on so far say nothing.
+    ("1  2  3\n4  5  6\n7  8  9\n1  5  2\n100000000 20 3\n100000000 20 4\n", "0: 3 columns"),
     // Blanks only at the front.
     (" 1 2\n 3 4\n 5 6\n 7 8\n 9 1\n", "0: 2 columns"),
     // Titles of one word, of as many as there are columns, and of more, above figures only.
@@ -112,6 +114,7 @@ import Testing
     ),
     // Names and values with a sign between them.
     ("alpha    = 1\nbeta     = 2\ngamma    = 3\ndelta    = 44\nepsilon  = 5\n", ""),
+    ("alpha    =  1\nbeta     =  2\ngamma    =  3\ndelta    = 44\nepsilon  =  5\n", ""),
     // Fewer words above fields that may have blanks: a date and its time.
     (
       "when value\n2018-01-01 12:30   5\n2018-01-02 12:30  15\n2018-01-03 12:30   5\n2018-01-04 12:30   5\n"
