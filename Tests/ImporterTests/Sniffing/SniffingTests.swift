@@ -147,7 +147,12 @@ import Testing
       ("KEYCAP ONE;0031 FE0F\nKEYCAP TWO;0032 FE0F\n", "0: 2 columns"),
       ("C1\tbell\nC2\tblack-hole\nC3\tbox\n", "0: 2 columns"),
       ("so be it\nso be it\nso be it\n", "0: 1 columns"),
+      ("😀\tgrin\n😁\tbeam\n🤣\troll\n", "0: 2 columns"),
+      ("a/b.json\na/c.json\na/d.json\n", "0: 1 columns"),
       // Names that look like such texts.
+      ("icon\ttext\n😁\tbeam\n🤣\troll\n", "0: icon|text"),
+      ("?\ttext\nx\tbeam\n🤣\troll\n", "0: ?|text"),
+      ("a/c,x\na/b,y\nc/d,z\n", "0: a/c|x"), ("in/out\nup\ndown\n", "0: in/out"),
       ("face,decade\nfeed,0a1b\nbeef,1c2d\n", "0: face|decade"),
       ("Q1,Q2\nQ2,x\nQ4,y\n", "0: Q1|Q2"), ("a1,b\na2,x\na4,y\n", "0: a1|b"),
       ("code1\nAB 12\ncode1\nAB 13\n", "0: code1"), ("x\n1\n2\nx\n3\n", "0: x"),
