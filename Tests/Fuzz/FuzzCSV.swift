@@ -31,7 +31,7 @@ public func fuzzCSV(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 private func dialect(_ input: inout FuzzInput) throws -> Dialect {
-  let delimiters = [",", ";", "\t", "|", "||", "§", ", ", "a", "", "aab", "😀", " "]
+  let delimiters = [",", ";", "\t", "|", "||", "§", ", ", "a", "", "aab", "😀", " ", "whitespace"]
   var delimiter = Array(input.element(of: delimiters).utf8)
   if delimiter.isEmpty { delimiter = input.short(upTo: 5) }
   let quotes: [UInt8?] = [0x22, 0x27, nil, 0x61, 0x20, 0]

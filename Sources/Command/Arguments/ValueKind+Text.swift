@@ -48,11 +48,14 @@ extension ValueKind where Value == [SortOrder] {
 // MARK: Characters of a dialect
 
 extension ValueKind where Value == String {
-  /// One to four bytes. Line ends are refused: they end records.
+  /// One to four bytes, or `whitespace`. Line ends are refused: they end records.
   static var delimiter: ValueKind {
-    ValueKind(
-      placeholder: "TEXT", allowed: "one to four bytes of text, \\t for a tab, or \\xHH",
-      parse: shortText)
+    let whitespace = ImportOptions.whitespace
+    return ValueKind(
+      placeholder: "TEXT|\(whitespace)",
+      allowed: "one to four bytes of text, \\t for a tab, \\xHH, or \"\(whitespace)\"",
+      completion: .words([whitespace])
+    ) { $0 == whitespace ? whitespace : shortText($0) }
   }
 
   /// The same, or `none`, which becomes an empty text.

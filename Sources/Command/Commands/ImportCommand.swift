@@ -122,7 +122,9 @@ enum ImportCommand {
 
   static let delimiter = Option<String>(
     "delimiter", .delimiter, defaultNote: "found in the input", group: inputGroup,
-    help: "Between fields: a character, or up to 4 bytes such as ||; \\t is a tab")
+    help:
+      "Between fields: a character, or up to 4 bytes such as ||; \\t is a tab; whitespace: a run of "
+      + "blanks and tabs, which do not count at the beginning and end of a line")
   static let quote = Option<UInt8?>(
     "quote", .characterOrNone, defaultNote: "found in the input", group: inputGroup,
     help: "Around fields that hold delimiters, quotes or line ends")

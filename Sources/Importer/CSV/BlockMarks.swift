@@ -5,7 +5,7 @@
 /// Where the structural bytes of CSV lie among 64 bytes: bit i stands for byte i.
 struct BlockMarks {
   var quotes: UInt64
-  let delimiters: UInt64
+  var delimiters: UInt64
   let lineFeeds: UInt64
   let carriageReturns: UInt64
 }
@@ -91,6 +91,39 @@ struct BlockScanner {
       delimiters: Self.transposed(Self.merged(a, b, c, d, SIMD16(repeating: delimiter))),
       lineFeeds: Self.transposed(Self.merged(a, b, c, d, SIMD16(repeating: 0x0A))),
       carriageReturns: returns == 0 ? 0 : Self.transposed(returns))
+  }
+
+  /// Where the tabs are, which separate fields as spaces do where runs of blanks are delimiters.
+  @inline(__always)
+  func tabs(_ bytes: UnsafeRawPointer) -> UInt64 {
+    #if arch(x86_64)
+      sheaf_byte_mask(bytes, 0x09)
+    #else
+      portableTabs(bytes)
+    #endif
+  }
+
+  /// The same without the processor's instruction; the tests compare the two.
+  func portableTabs(_ bytes: UnsafeRawPointer) -> UInt64 {
+    Self.transposed(
+      Self.merged(
+        bytes.loadUnaligned(as: SIMD16<UInt8>.self),
+        bytes.loadUnaligned(fromByteOffset: 16, as: SIMD16<UInt8>.self),
+        bytes.loadUnaligned(fromByteOffset: 32, as: SIMD16<UInt8>.self),
+        bytes.loadUnaligned(fromByteOffset: 48, as: SIMD16<UInt8>.self), SIMD16(repeating: 0x09)))
+  }
+
+  /// The first byte of each line that is no blank.
+  ///
+  /// - Parameters:
+  ///   - begins: where lines begin, or the block in blanks at the beginning of one.
+  ///   - blanks: spaces and tabs.
+  /// - Returns: also whether the block ends in blanks at the beginning of a line.
+  @inline(__always)
+  static func texts(_ begins: UInt64, blanks: UInt64) -> (texts: UInt64, endsBlank: Bool) {
+    // A carry runs through the blanks to the byte behind them.
+    let (sum, overflow) = blanks.addingReportingOverflow(begins & blanks)
+    return ((sum | begins) & ~blanks, overflow)
   }
 
   @inline(__always)

@@ -4,9 +4,13 @@
 package struct Dialect: Sendable, Equatable {
   /// The most bytes of a delimiter, and of a comment's beginning.
   package static let maximumPatternBytes = 4
+  /// The delimiter that is a run of blanks, by its name, which is longer than any other delimiter.
+  package static let whitespace = Array(ImportOptions.whitespace.utf8)
 
-  /// One to four bytes.
+  /// One to four bytes. Where runs of blanks separate fields, a space.
   package let delimiter: ShortPattern
+  /// Whether a run of spaces and tabs is one delimiter, and none at the beginning and end of a line.
+  package let isWhitespace: Bool
   /// Nil: quotes are ordinary characters.
   package let quote: UInt8?
   /// Makes a following quote, delimiter, record end or escape literal. When it equals the quote, quotes
@@ -27,6 +31,7 @@ package struct Dialect: Sendable, Equatable {
 
   private init() {
     delimiter = ShortPattern(0x2C)
+    isWhitespace = false
     quote = 0x22
     escape = 0x22
     comment = nil
@@ -34,7 +39,7 @@ package struct Dialect: Sendable, Equatable {
   }
 
   /// - Parameters:
-  ///   - delimiter: one to four bytes of UTF-8.
+  ///   - delimiter: one to four bytes of UTF-8, or `whitespace`.
   ///   - escape: `.some(nil)` for none; by default the same as the quote.
   ///   - comment: one to four bytes; nil or empty for none.
   /// - Throws: `ImportError.invalidDialect` when two of them, or one and a record end, cannot be
@@ -45,6 +50,8 @@ package struct Dialect: Sendable, Equatable {
   ) throws(ImportError) {
     let comment = comment.flatMap { $0.isEmpty ? nil : $0 }
     let ownEscape = escape ?? quote
+    let isWhitespace = delimiter == Self.whitespace
+    let delimiter = isWhitespace ? [0x20, 0x09] : delimiter
     guard let pattern = ShortPattern(delimiter), pattern.count <= Self.maximumPatternBytes else {
       throw .invalidDialect(
         reason: "the delimiter has \(delimiter.count) bytes, not 1 to \(Self.maximumPatternBytes)")
@@ -57,8 +64,9 @@ package struct Dialect: Sendable, Equatable {
     if let quote { try Self.check([quote], "quote") }
     if let ownEscape { try Self.check([ownEscape], "escape") }
     if let comment { try Self.check(comment, "comment") }
-    try Self.tellApart(delimiter, quote, ownEscape, comment)
-    self.delimiter = pattern
+    try Self.tellApart(delimiter, isWhitespace, quote, ownEscape, comment)
+    self.delimiter = isWhitespace ? ShortPattern(0x20) : pattern
+    self.isWhitespace = isWhitespace
     self.quote = quote
     self.escape = ownEscape
     self.comment = comment.flatMap(ShortPattern.init)
@@ -81,7 +89,8 @@ package struct Dialect: Sendable, Equatable {
   }
 
   private static func tellApart(
-    _ delimiter: [UInt8], _ quote: UInt8?, _ escape: UInt8?, _ comment: [UInt8]?
+    _ delimiter: [UInt8], _ isWhitespace: Bool, _ quote: UInt8?, _ escape: UInt8?,
+    _ comment: [UInt8]?
   ) throws(ImportError) {
     if let quote, delimiter.contains(quote) {
       throw .invalidDialect(
@@ -92,7 +101,8 @@ package struct Dialect: Sendable, Equatable {
       throw .invalidDialect(reason: "the delimiter holds the escape")
     }
     guard let comment, let first = comment.first else { return }
-    if first == quote || first == escape || first == delimiter.first {
+    let beginsDelimiter = first == delimiter.first || (isWhitespace && delimiter.contains(first))
+    if first == quote || first == escape || beginsDelimiter {
       let other = first == quote ? "quote" : first == escape ? "escape" : "delimiter"
       throw .invalidDialect(reason: "the comment begins as the \(other) does")
     }
@@ -100,6 +110,36 @@ package struct Dialect: Sendable, Equatable {
 
   /// Whether masks can parse blocks of 64 bytes.
   var isPlain: Bool { delimiter.count == 1 && escape == quote && comment == nil }
+
+  /// The delimiter as an option and a report name it.
+  package var delimiterName: String {
+    isWhitespace ? ImportOptions.whitespace : delimiter.text
+  }
+
+  /// How many fields the beginning of a comment has.
+  var commentFields: Int {
+    guard isWhitespace, let comment else { return 1 }
+    return comment.bytes.split { isSeparatingBlank($0) }.count
+  }
+
+  /// Whether a byte is a blank that separates fields.
+  @inline(__always)
+  func isSeparatingBlank(_ byte: UInt8) -> Bool {
+    isWhitespace && (byte == 0x20 || byte == 0x09)
+  }
+
+  /// Whether a delimiter, or a blank that separates fields, is at `position` of `count` readable bytes.
+  @inline(__always)
+  func matchDelimiter(
+    _ bytes: UnsafeRawPointer, at position: Int, count: Int
+  ) -> ShortPattern.Match {
+    if isWhitespace, position < count,
+      bytes.load(fromByteOffset: position, as: UInt8.self) == 0x09
+    {
+      return .yes
+    }
+    return delimiter.match(bytes, at: position, count: count)
+  }
 
   /// The escape, unless it is a quote written twice.
   var ownEscape: UInt8? { escape == quote ? nil : escape }

@@ -18,12 +18,16 @@ extension RecordParser {
     cursor.breaksInside = 0
     cursor.scratch = cursor.scratchAtRecord
     dropSurplus(ofRow: cursor.row)
-    if case .yes? = dialect.comment?.match(bytes, at: cursor.recordStart, count: count) {
-      passComment(chunk, &cursor)
+    var position = passDelimiters(bytes, from: cursor.recordStart, count: count)
+    if case .yes? = dialect.comment?.match(bytes, at: position, count: count) {
+      passComment(chunk, &cursor, from: position)
+      return
+    }
+    if dialect.isWhitespace, isLineEnd(bytes, at: position, count: count) {
+      finishBlankLine(chunk, &cursor, end: position)
       return
     }
     var problem: Problem?
-    var position = cursor.recordStart
     while true {
       let start = position
       let span = field(chunk, &cursor, &position, &problem)
@@ -33,8 +37,13 @@ extension RecordParser {
         addSurplus(span, start: start, &cursor)
       }
       cursor.field += 1
-      guard case .yes = dialect.delimiter.match(bytes, at: position, count: count) else { break }
-      position += dialect.delimiter.count
+      if dialect.isWhitespace {
+        position = passDelimiters(bytes, from: position, count: count)
+        if isLineEnd(bytes, at: position, count: count) { break }
+      } else {
+        guard case .yes = dialect.delimiter.match(bytes, at: position, count: count) else { break }
+        position += dialect.delimiter.count
+      }
     }
     finishRecord(chunk, &cursor, end: position, problem: problem)
   }
@@ -59,6 +68,21 @@ extension RecordParser {
     if position == start { return .null }
     let span = Self.span(from: start, to: position)
     return found.hasEscapes ? unescaped(span, chunk, &cursor, isQuoted: false) : span
+  }
+
+  /// The end of the blanks at `start` where they separate fields; elsewhere `start`.
+  private func passDelimiters(_ bytes: UnsafeRawPointer, from start: Int, count: Int) -> Int {
+    var position = start
+    while position < count,
+      dialect.isSeparatingBlank(bytes.load(fromByteOffset: position, as: UInt8.self))
+    { position += 1 }
+    return position
+  }
+
+  private func isLineEnd(_ bytes: UnsafeRawPointer, at position: Int, count: Int) -> Bool {
+    guard position < count else { return true }
+    let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
+    return byte == 0x0A || byte == 0x0D
   }
 
   private func skipBlanks(_ bytes: UnsafeRawPointer, from start: Int, count: Int) -> Int {
@@ -170,10 +194,11 @@ extension RecordParser {
     let delimiter = dialect.delimiter
     let first = delimiter.first
     let ownEscape = dialect.ownEscape
+    let isWhitespace = dialect.isWhitespace
     var position = start
     while position < count {
       let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
-      if byte == 0x0A || byte == 0x0D { break }
+      if byte == 0x0A || byte == 0x0D || (isWhitespace && byte == 0x09) { break }
       if byte == first, case .yes = delimiter.match(bytes, at: position, count: count) { break }
       if UInt16(byte) == quote, found.quote == nil { found.quote = position }
       if byte == ownEscape {
@@ -199,15 +224,21 @@ extension RecordParser {
   }
 
   /// Skips a comment line and its record end. One that may be a record is malformed.
-  private func passComment(_ chunk: Chunk, _ cursor: inout Cursor) {
+  private func passComment(_ chunk: Chunk, _ cursor: inout Cursor, from start: Int) {
     let bytes = UnsafeRawPointer(chunk.memory)
     let count = chunk.byteCount
-    var position = cursor.recordStart + (dialect.comment?.count ?? 0)
-    cursor.field = 1
+    var position = start + (dialect.comment?.count ?? 0)
+    cursor.field = dialect.commentFields
     while position < count {
       let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
       if byte == 0x0A || byte == 0x0D { break }
-      if case .yes = dialect.delimiter.match(bytes, at: position, count: count) {
+      if dialect.isWhitespace {
+        let previous = bytes.load(fromByteOffset: position - 1, as: UInt8.self)
+        if !dialect.isSeparatingBlank(byte), dialect.isSeparatingBlank(previous) {
+          cursor.field += 1
+        }
+        position += 1
+      } else if case .yes = dialect.delimiter.match(bytes, at: position, count: count) {
         cursor.field += 1
         position += dialect.delimiter.count
       } else {

@@ -5,7 +5,8 @@ import Engine
 /// The common record is parsed with masks over 64 bytes, as in `RecordScan`: field ends are the delimiters
 /// and newlines outside quotes. Some input is parsed byte by byte (`RecordParser+Careful.swift`): records
 /// with text around quotes, the last bytes of a chunk, and dialects with more than a one-byte delimiter and
-/// quotes written twice.
+/// quotes written twice. Runs of blanks as delimiters have masks of their own
+/// (`RecordParser+Whitespace.swift`).
 ///
 /// An empty unquoted field is null, a quoted empty one an empty string. Blanks are kept, except
 /// around quoted fields. `docs/csv.md` has all the rules.
@@ -20,7 +21,7 @@ package final class RecordParser {
   package let endsWithDelimiter: Bool
   let quote: UInt16
   private let header: [[UInt8]?]
-  private let scanner: BlockScanner
+  let scanner: BlockScanner
 
   /// - Parameters:
   ///   - columnCount: fields of a well-formed record, at least 1.
@@ -76,7 +77,13 @@ package final class RecordParser {
     let bytes = UnsafeRawPointer(chunk.memory)
     var cursor = Cursor(room: parsed.room, columnCount: columnCount)
     cursor.invalid = UTF8Validation.firstInvalid(bytes, from: 0, count: chunk.byteCount)
-    if dialect.isPlain { parseBlocks(chunk, &cursor) }
+    if dialect.isPlain {
+      if dialect.isWhitespace {
+        parseBlanks(chunk, &cursor)
+      } else {
+        parseBlocks(chunk, &cursor)
+      }
+    }
     while cursor.recordStart < chunk.byteCount { parseCarefully(chunk, &cursor) }
     parsed.rowCount = cursor.row
     parsed.recordCount = cursor.record

@@ -14,15 +14,19 @@ extension RecordScan {
   mutating func step(_ bytes: UnsafeRawPointer, count: Int, atEnd: Bool) -> Step {
     let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
     if byte == 0x0D || byte == 0x0A { return newline(byte) }
-    if position == recordStart, let comment = dialect.comment {
+    if beginsLine, let comment = dialect.comment {
       switch comment.match(bytes, at: position, count: count) {
       case .yes:
         state = .comment
-        commentFields = 1
+        commentFields = dialect.commentFields
         return take(comment.count)
       case .partly where !atEnd: return .waiting
       default: break
       }
+    }
+    if state != .quoted, dialect.isSeparatingBlank(byte) {
+      if state != .comment { state = beginsLine ? .blankStart : .fieldStart }
+      return take(1)
     }
     if state != .quoted, byte == dialect.delimiter.first {
       switch dialect.delimiter.match(bytes, at: position, count: count) {
@@ -33,7 +37,11 @@ extension RecordScan {
       default: break
       }
     }
-    if state == .comment { return take(1) }
+    if state == .comment {
+      let previous = bytes.load(fromByteOffset: position - 1, as: UInt8.self)
+      if dialect.isSeparatingBlank(previous) { commentFields += 1 }
+      return take(1)
+    }
     if byte == dialect.ownEscape { return escape(bytes, count: count, atEnd: atEnd) }
     if byte == dialect.quote {
       quote()
@@ -43,6 +51,9 @@ extension RecordScan {
     }
     return take(1)
   }
+
+  /// Whether the line begins here, or behind blanks that do not count.
+  private var beginsLine: Bool { position == recordStart || isBlankLine }
 
   private mutating func take(_ count: Int) -> Step {
     position += count
@@ -74,7 +85,8 @@ extension RecordScan {
     }
     let isRecord =
       state == .comment
-      ? commentFields == dialect.possibleRecordFields : length > 0 || blankLinesAreRecords
+      ? commentFields == dialect.possibleRecordFields
+      : (length > 0 && !isBlankLine) || blankLinesAreRecords
     state = .fieldStart
     recordStart = position
     if isSecond { return .done }
@@ -109,7 +121,7 @@ extension Dialect {
       if position + 1 >= count { return atEnd ? 1 : nil }
       return bytes.load(fromByteOffset: position + 1, as: UInt8.self) == 0x0A ? 2 : 1
     }
-    switch delimiter.match(bytes, at: position, count: count) {
+    switch matchDelimiter(bytes, at: position, count: count) {
     case .yes: return delimiter.count
     case .partly: return atEnd ? 0 : nil
     case .no: return 0

@@ -2,7 +2,8 @@
 enum FieldState {
   /// At the start of a record, or right after a delimiter: only here does a quote open a quoted field.
   case fieldStart
-  /// Behind blanks at the start of a field: a quote still opens the field.
+  /// Behind blanks at the start of a field: a quote still opens the field. Where runs of blanks separate
+  /// fields: behind blanks at the start of a line.
   case blankStart
   /// In an unquoted field, or in text after a closing quote: quotes are literal.
   case unquoted
@@ -52,6 +53,7 @@ struct RecordScan {
 
   let dialect: Dialect
   private let isPlain: Bool
+  private let isWhitespace: Bool
   private let scanner: BlockScanner
   private let recordLimit: Int
   private let byteLimit: Int
@@ -71,7 +73,7 @@ struct RecordScan {
   /// Quotes in whole blocks that neither opened nor closed a field.
   var strayQuotes = 0
   /// Whether the last block had neither quotes nor carriage returns: the next one will hardly have some.
-  private var mayBePlain = true
+  private var mayBePlain: Bool
 
   /// - Parameters:
   ///   - recordLimit: the chunk ends after this many records, at least 1.
@@ -83,6 +85,9 @@ struct RecordScan {
   ) {
     self.dialect = dialect
     isPlain = dialect.isPlain
+    isWhitespace = dialect.isWhitespace
+    // Between blanks, a line of nothing but blanks is a blank line.
+    mayBePlain = !dialect.isWhitespace
     scanner = BlockScanner(dialect)
     self.recordLimit = max(1, recordLimit)
     self.byteLimit = byteLimit
@@ -122,7 +127,7 @@ struct RecordScan {
 
   /// Whether a record is unfinished when the input ends after `count` bytes.
   func isInRecord(count: Int) -> Bool {
-    guard count > recordStart else { return false }
+    guard count > recordStart, !isBlankLine || blankLinesAreRecords else { return false }
     return state != .comment || commentFields == dialect.possibleRecordFields
   }
 
@@ -157,7 +162,8 @@ struct RecordScan {
   @inline(__always)
   private mutating func block(_ bytes: UnsafeRawPointer) -> Outcome? {
     var marks = scanner.marks(bytes + position)
-    mayBePlain = marks.quotes | marks.carriageReturns == 0
+    mayBePlain = !isWhitespace && marks.quotes | marks.carriageReturns == 0
+    if isWhitespace { marks.delimiters |= scanner.tabs(bytes + position) }
     let newlines = marks.lineFeeds | marks.carriageReturns
     let carriedInside: UInt64 = state == .quoted ? .max : 0
     let mayOpen: UInt64 = state == .unquoted ? 0 : 1
@@ -178,13 +184,18 @@ struct RecordScan {
     let lineEnds = marks.carriageReturns | (marks.lineFeeds & ~afterReturn)
     let outside = newlines & ~inside
     let ends = lineEnds & ~inside
+    var begins = (outside &<< 1) | (recordStart == position ? 1 : 0)
+    var endsBlank = false
+    if isWhitespace {
+      (begins, endsBlank) = BlockScanner.texts(
+        begins | (isBlankLine ? 1 : 0), blanks: marks.delimiters)
+    }
     if outside != 0 {
       if position + outside.trailingZeroBitCount - recordStart > maximumRecordBytes {
         state = .unquoted
         return .recordTooLong
       }
-      let blank = ends & ((outside &<< 1) | (recordStart == position ? 1 : 0))
-      let counted = blankLinesAreRecords ? ends : ends & ~blank
+      let counted = blankLinesAreRecords ? ends : ends & ~begins
       if counted.nonzeroBitCount >= recordLimit - records || position + 64 >= byteLimit,
         let end = cut(ends: ends, counted: counted, lineEnds: lineEnds)
       {
@@ -201,7 +212,7 @@ struct RecordScan {
     } else if marks.quotes & last != 0 {
       state = .afterQuote
     } else if (marks.delimiters | newlines) & last != 0 {
-      state = .fieldStart
+      state = endsBlank ? .blankStart : .fieldStart
     } else {
       let isBlank = dialect.isBlank(bytes.load(fromByteOffset: position + 63, as: UInt8.self))
       state =
@@ -213,6 +224,9 @@ struct RecordScan {
     position += 64
     return nil
   }
+
+  /// Whether blanks separate fields, and there were only blanks since the line began.
+  var isBlankLine: Bool { isWhitespace && state == .blankStart }
 
   /// Whether there is a quote between `position` and `end`; both are at block boundaries.
   func hasQuotes(_ bytes: UnsafeRawPointer, upTo end: Int) -> Bool {

@@ -209,7 +209,11 @@ public struct ImportOptions: Sendable {
   public var queue = 8
   /// When batches survive a power cut. All are durable when the import returns.
   public var durability = Durability.group
-  /// The text between fields: one to four bytes of UTF-8. nil: found in the input.
+  /// The delimiter that is a run of spaces and tabs, as in tables with aligned columns. Those at the
+  /// beginning and end of a line do not count.
+  public static let whitespace = "whitespace"
+
+  /// The text between fields: one to four bytes of UTF-8, or `whitespace`. nil: found in the input.
   public var delimiter: String?
   /// An ASCII character. nil: found in the input; `.some(nil)`: none.
   public var quote: UInt8??

@@ -43,7 +43,7 @@ public struct ImportReport: Sendable {
 
   /// How an input was read.
   public struct DialectReport: Sendable, Equatable {
-    /// The text between fields.
+    /// The text between fields, or `whitespace`.
     public let delimiter: String
     /// The character around quoted fields; nil without quoting.
     public let quote: String?

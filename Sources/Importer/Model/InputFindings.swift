@@ -4,7 +4,7 @@
 public struct InputFindings: Sendable, Equatable {
   /// A dialect that was tried on the first records.
   public struct Candidate: Sendable, Equatable {
-    /// The text between fields.
+    /// The text between fields, or `whitespace`.
     public let delimiter: String
     /// The character around fields; nil: none.
     public let quote: String?

@@ -37,8 +37,11 @@ extension InputPlanner {
     if chunk.isLast, !sample.isWhole, records.count > 1 { records.removeLast() }
     let fields = records.map(\.fields)
     let unchanged = Front(records: hasMalformed ? nil : fields)
+    let titles = dialect.isWhitespace ? Preamble.titles(fields) : 0
+    let heads = fields.prefix(titles).map { [$0.compactMap(\.self).joined(separator: " ")] }
     switch Preamble.find(
-      fields, lines: records.map(\.line), needsHeader: options.header != .absent)
+      heads + fields.dropFirst(titles), lines: records.map(\.line),
+      needsHeader: options.header != .absent)
     {
     case .none:
       if options.header == .sniffed, Preamble.isBelowFigures(fields) {
@@ -49,7 +52,7 @@ extension InputPlanner {
       }
       return unchanged
     case .certain(let lines) where !hasMalformed:
-      let text = records[0].fields[0] ?? ""
+      let text = heads.first?[0] ?? records[0].fields[0] ?? ""
       notes.append(
         "\(lines) line\(lines == 1 ? "" : "s") before the header left out, beginning with "
           + "'\(text.prefix(60))'; --skip-lines 0 keeps them")
@@ -168,12 +171,14 @@ extension InputPlanner {
     case .runs:
       notes.append(
         "each line seems to have \(table.fields) fields with runs of blanks between them, and is read as "
-          + "one: send it through sed -E 's/^ +| +$//g; s/ +/ /g' first, and give --delimiter ' '")
-    case .wide:
+          + "one: give --delimiter \(ImportOptions.whitespace) if it has")
+    case .places(let places):
+      // From the last one on, so that the ones before stay where they are.
+      let bars = places.reversed().map { "s/^(.{\($0)}) /\\1|/" }
       notes.append(
-        "each line seems to have \(table.fields) fields that begin in the same places behind runs of "
-          + "blanks, and is read as one: send it through sed -E 's/^ +| +$//g; s/ {2,}/|/g' first, and "
-          + "give --delimiter '|'")
+        "each line seems to have \(table.fields) fields in the same places, which may have blanks inside, "
+          + "and is read as one: send it through sed -E '\(bars.joined(separator: ";"))' first, and give "
+          + "--delimiter '|' --trim")
     }
     return notes
   }

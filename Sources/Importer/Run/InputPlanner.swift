@@ -195,7 +195,7 @@ struct InputPlanner {
     if options.skipLines == nil { sniffed.append("skippedLines") }
     func text(_ byte: UInt8) -> String { String(decoding: [byte], as: UTF8.self) }
     return ImportReport.DialectReport(
-      delimiter: dialect.delimiter.text, quote: dialect.quote.map(text),
+      delimiter: dialect.delimiterName, quote: dialect.quote.map(text),
       escape: dialect.escape.map(text), comment: dialect.comment?.text, hasHeader: hasHeader,
       encoding: source.encoding, skippedLines: skipped, sniffed: sniffed, recordEnd: ends.first)
   }
@@ -291,7 +291,7 @@ struct InputPlanner {
   /// - Parameter key: the table's primary key, given or existing.
   func optionsDigest(_ opened: Opened, keys: [String]) -> UInt64 {
     var writer = ByteWriter()
-    writer.append(opened.dialect.delimiter.text)
+    writer.append(opened.dialect.delimiterName)
     writer.append(opened.dialect.quote ?? 0)
     writer.append(opened.dialect.escape ?? 0)
     writer.append(opened.dialect.comment?.text ?? "")

@@ -1,17 +1,16 @@
-/// Tables with blanks between their fields that are read as one column, because there are runs of blanks,
-/// which are not supported as a delimiter, or because a few records are too little to tell. The user gets a
-/// note.
+/// Tables with blanks between their fields that are read as one column, because a few records are too little
+/// to tell, or because fields have blanks inside, or are empty. The user gets a note.
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct AlignedBlanks: Equatable, Sendable {
   /// What stands between two fields.
-  enum Gap: Sendable {
+  enum Gap: Equatable, Sendable {
     /// One blank, and none before the first and behind the last field.
     case single
     /// One or more.
     case runs
-    /// Two or more; fields may have single blanks.
-    case wide
+    /// The same places in all lines, of which these are the last ones. Fields may have blanks inside.
+    case places([Int])
   }
 
   /// The number of fields.
@@ -23,17 +22,23 @@ struct AlignedBlanks: Equatable, Sendable {
   /// Four fifths of at least two lines have the same number of fields, more than one. Behind the first of
   /// them, or in the only two, a third of the columns contain only figures, dates and the like; a half where
   /// there are fewer than five records or two columns. The lines are not single values as wholes, as
-  /// `2018-08-03 12:30` is; figures such as `030 123 456` are one unless there are as many names above, or
-  /// runs of blanks. Texts are columns if behind runs of blanks they begin in the same places in all of at
-  /// least three lines. Blank lines and lines at the front that begin with `#` do not count.
+  /// `2018-08-03 12:30` is; figures such as `030 123 456` are one unless there are as many names above, runs
+  /// of blanks, or points in two of them. Texts, and fewer columns with texts, are recognised by places: at
+  /// least two next to each other are blank in all of at least three lines, half of the lines have something
+  /// on both sides, and there are two blanks nowhere else. Blank lines and lines at the front that begin with
+  /// `#` do not count.
   init?(_ records: [[String?]]) {
     guard records.allSatisfy({ $0.count == 1 }) else { return nil }
     let filled = records.compactMap { CellShape.isEmpty($0[0]) ? nil : $0[0] }
     let lines = Array(filled.drop { $0.hasPrefix("#") })
-    if let figures = Self.figures(lines) {
-      self = figures
-    } else if let texts = Self.texts(lines) {
-      self = texts
+    let figures = Self.figures(lines)
+    let most = figures?.table.fields ?? .max
+    if let figures, figures.isTyped {
+      self = figures.table
+    } else if let places = Self.places(lines), places.isUneven || places.table.fields < most {
+      self = places.table
+    } else if let figures {
+      self = figures.table
     } else {
       return nil
     }
@@ -44,7 +49,8 @@ struct AlignedBlanks: Equatable, Sendable {
     self.gap = gap
   }
 
-  private static func figures(_ lines: [String]) -> AlignedBlanks? {
+  /// - Returns: also whether all columns contain only figures, dates and the like.
+  private static func figures(_ lines: [String]) -> (table: AlignedBlanks, isTyped: Bool)? {
     let divided = lines.map { $0.split { $0 == " " || $0 == "\t" }.map { String($0) } }
     let counts = divided.reduce(into: [:]) { $0[$1.count, default: 0] += 1 }
     guard let most = counts.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }), most.key > 1,
@@ -57,7 +63,10 @@ struct AlignedBlanks: Equatable, Sendable {
     guard
       below.contains(where: {
         let shape = CellShape(lines[$0])
-        return (hasNames || fieldStarts(lines[$0]).count > 1) && shape == .figures || !shape.isTyped
+        let isDivided =
+          hasNames || fieldStarts(lines[$0]).count > 1
+          || divided[$0].count { $0.contains(".") } > 1
+        return isDivided && shape == .figures || !shape.isTyped
       })
     else { return nil }
     let typed = (0..<width).count { column in
@@ -65,14 +74,28 @@ struct AlignedBlanks: Equatable, Sendable {
     }
     guard typed * (table.count > 4 && width > 2 ? 3 : 2) >= width else { return nil }
     let areSingle = table.allSatisfy { lines[$0].utf8.count { $0 == 0x20 } == width - 1 }
-    return AlignedBlanks(fields: width, gap: areSingle ? .single : .runs)
+    return (AlignedBlanks(fields: width, gap: areSingle ? .single : .runs), typed == width)
   }
 
-  private static func texts(_ lines: [String]) -> AlignedBlanks? {
-    guard lines.count > 2, let first = lines.first else { return nil }
-    let starts = fieldStarts(first)
-    guard starts.count > 1, lines.allSatisfy({ fieldStarts($0) == starts }) else { return nil }
-    return AlignedBlanks(fields: starts.count, gap: .wide)
+  /// - Returns: also whether lines have different numbers of words in a field.
+  private static func places(_ lines: [String]) -> (table: AlignedBlanks, isUneven: Bool)? {
+    guard lines.count > 2, !lines.contains(where: { $0.utf8.contains(0x09) }) else { return nil }
+    let words = WordPlaces(lines.map(\.utf8))
+    let parts = words.parts(0..<lines.count, gap: 2)
+    guard parts.count > 1 else { return nil }
+    for part in parts {
+      let fields = words.lines.map { line in line.filter { part.contains($0.lowerBound) } }
+      guard fields.count(where: { !$0.isEmpty }) * 2 >= lines.count,
+        fields.allSatisfy({ field in
+          zip(field, field.dropFirst()).allSatisfy { $1.lowerBound == $0.upperBound + 1 }
+        })
+      else { return nil }
+    }
+    let places = parts.dropFirst().map { $0.lowerBound - 1 }
+    return (
+      AlignedBlanks(fields: parts.count, gap: .places(places)),
+      words.areUneven(0..<lines.count)
+    )
   }
 
   /// The places of the first character, if it is no blank, and of those behind two blanks or more.

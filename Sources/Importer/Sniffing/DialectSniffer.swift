@@ -19,7 +19,8 @@ package struct DialectSniffer {
     [0x7C, 0x7C], [0x3B, 0x3B], [0x3A, 0x3A], [0xC2, 0xA7], [0xC2, 0xA6], [0x5E], [0x7E], [0x1F],
     [0x01],
   ]
-  /// Tried when neither do: blanks, `#`, and a comma with a blank where commas are decimal.
+  /// Tried when neither do: blanks, `#`, and a comma with a blank where commas are decimal. Behind these,
+  /// runs of blanks.
   private static let rare: [[UInt8]] = [[0x20], [0x2C, 0x20], [0x23]]
 
   /// The parts that the user specified; nil: to be found. Quote and escape `.some(nil)` and an empty comment
@@ -94,13 +95,13 @@ package struct DialectSniffer {
     if best.width > 1, !isHeader(leading, over: best) {
       var dialect = best.dialect
       dialect.possibleRecordFields = best.width
-      if widths(leading, dialect.delimiter).contains(best.width) {
+      if widths(leading, dialect).contains(best.width) {
         leadingComments = leadingLines(leading)
       }
       return dialect
     }
     return try Dialect(
-      delimiter: best.dialect.delimiter.bytes, quote: best.dialect.quote,
+      delimiter: Array(best.dialect.delimiterName.utf8), quote: best.dialect.quote,
       escape: .some(best.dialect.escape))
   }
 
@@ -133,8 +134,15 @@ package struct DialectSniffer {
     if let unusual = best(of: Self.unusual.filter(sample.holds)), unusual.agreeing == 1 {
       return unusual
     }
-    if let rare = best(of: Self.rare.filter(sample.holds)), isConvincing(rare) { return rare }
-    return usual
+    let rare = best(of: Self.rare.filter(sample.holds)).flatMap { isConvincing($0) ? $0 : nil }
+    // Where blanks stand in runs, there are empty fields between them.
+    if let rare, rare.dialect.delimiter.bytes != [0x20] || !rare.hasEmptyFields { return rare }
+    if sample.contains(where: { $0 == 0x20 || $0 == 0x09 }),
+      let runs = best(of: [Dialect.whitespace]), isConvincing(runs), !runs.cutsFields
+    {
+      return runs
+    }
+    return rare ?? usual
   }
 
   private mutating func best(of dialects: [Dialect]) -> DialectTrial? {
@@ -156,7 +164,7 @@ package struct DialectSniffer {
   /// Whether blanks and similar characters really separate fields: texts contain them too.
   private func isConvincing(_ trial: DialectTrial) -> Bool {
     guard trial.explainsAll, trial.records >= 5 else { return false }
-    // Where blanks stand in runs, there are empty fields between them.
+    // Where blanks stand in runs in all records, there are empty columns between them.
     if trial.dialect.delimiter.bytes == [0x20], trial.hasEmptyColumn { return false }
     return trial.width > 2
       ? trial.typedColumns * 3 >= trial.width : trial.typedColumns * 2 >= trial.width
@@ -173,9 +181,9 @@ package struct DialectSniffer {
   /// very first, with as many names as the first record has fields, provided that this record is not a header
   /// itself.
   private func isHeader(_ lines: [ArraySlice<UInt8>], over trial: DialectTrial) -> Bool {
-    let delimiter = trial.dialect.delimiter
+    let dialect = trial.dialect
     guard let first = lines.first, let last = lines.last,
-      let width = widths([last], delimiter).first
+      let width = widths([last], dialect).first
     else { return false }
     let below = HeaderSniffer.judge(trial.firstRecords)
     let behind = sample[last.endIndex...].prefix(3)
@@ -183,12 +191,12 @@ package struct DialectSniffer {
     if next.map(isLineEnd) == false {
       if width == trial.width { return !below.isCertain }
       // `# a b` has the comment as a separate field; one name less means a column of row names.
-      let isAlone = last.dropFirst().starts(with: delimiter.bytes)
+      let isAlone = last.dropFirst().starts(with: dialect.delimiter.bytes)
       if width == trial.width - 1 || (width == trial.width + 1 && isAlone) {
         return !below.isHeader
       }
     }
-    return widths([first], delimiter).contains(trial.width) && !below.isCertain
+    return widths([first], dialect).contains(trial.width) && !below.isCertain
       && first.dropFirst().first != 0x20
   }
 
@@ -213,7 +221,8 @@ package struct DialectSniffer {
 
   /// Whether a quote occurs where a field may begin and where one may end, at least twice each.
   private func mayFrame(_ quote: UInt8) -> Bool {
-    let edges = Self.usual.map { $0[0] } + [0x0A, 0x0D] + (given.delimiter ?? [])
+    let own = given.delimiter == Dialect.whitespace ? [0x20, 0x09] : given.delimiter ?? []
+    let edges = Self.usual.map { $0[0] } + [0x0A, 0x0D] + own
     var opening = 0
     var closing = 0
     for index in sample.indices where sample[index] == quote {
@@ -230,7 +239,11 @@ package struct DialectSniffer {
   }
 
   /// The numbers of fields that lines would have as records.
-  private func widths(_ lines: [ArraySlice<UInt8>], _ delimiter: ShortPattern) -> Set<Int> {
+  private func widths(_ lines: [ArraySlice<UInt8>], _ dialect: Dialect) -> Set<Int> {
+    if dialect.isWhitespace {
+      return Set(lines.map { $0.split { $0 == 0x20 || $0 == 0x09 }.count })
+    }
+    let delimiter = dialect.delimiter
     var widths: Set<Int> = []
     for line in lines {
       var width = 1

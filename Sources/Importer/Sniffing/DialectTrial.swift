@@ -24,8 +24,9 @@ struct DialectTrial {
   private(set) var agreeing = 0.0
   /// The most common number of fields.
   private(set) var width = 0
-  /// Columns with only numbers, dates and similar values below the first record.
-  private(set) var typedColumns = 0
+  /// Of each column, whether it has only numbers, dates and similar values below the first record.
+  private(set) var areTyped: [Bool] = []
+  var typedColumns: Int { areTyped.count(where: \.self) }
   /// The share of all cells that are typed or have no value.
   private(set) var typedCells = 0.0
   /// Whether another delimiter occurs in the fields of each record, equally often.
@@ -34,6 +35,10 @@ struct DialectTrial {
   private(set) var leavesTabs = false
   /// Whether a column, except the last, is empty in all records.
   private(set) var hasEmptyColumn = false
+  /// Whether a field, except the last of a record, is empty.
+  private(set) var hasEmptyFields = false
+  /// Whether runs of blanks separate more, or other fields than the table seems to have.
+  private(set) var cutsFields = false
   /// Cells with a quote next to another delimiter: halves of a quoted field.
   private(set) var splitFields = 0
   /// Whether unescaped quotes occur in unquoted fields.
@@ -79,11 +84,15 @@ struct DialectTrial {
     hasStrayQuotes = parsed.tolerances[.strayQuotes] != nil
     width = Preamble.commonWidth(widths.filter { $0 > 0 })
     guard width > 0 else { return nil }
-    let start = Self.tableStart(widths, width)
+    let titles = dialect.isWhitespace && malformed == 0 ? Self.titles(parsed, count) : 0
+    let start = titles > 0 ? titles : Self.tableStart(widths, width)
     records = count - start
     skipped = start
     agreeing = Double(widths[start...].count { $0 == width }) / Double(records)
     if width > 1 { look(at: parsed, records: start..<count, rivals) }
+    if dialect.isWhitespace, explainsAll, quotedFields == 0 {
+      cutsFields = seemsToCut(parsed, table: start..<count)
+    }
   }
 
   /// The first record with the most common width, when fewer records come before it than behind, and all of
@@ -126,6 +135,7 @@ struct DialectTrial {
         }
         guard spans.count == width else { continue }
         looked += 1
+        if spans.dropLast().contains(where: \.isNull) { hasEmptyFields = true }
         if dialect.comment != nil, firstRecords.count < Self.firstRecords {
           firstRecords.append(
             spans.map { span in parsed.text(span).map { String(decoding: $0, as: UTF8.self) } })
@@ -158,7 +168,7 @@ struct DialectTrial {
         }
       }
     }
-    typedColumns = zip(hasValue, isTyped).count { $0 && $1 }
+    areTyped = zip(hasValue, isTyped).map { $0 && $1 }
     typedCells = cells > 0 ? Double(typed) / Double(cells) : 0
     leavesDelimiters = looked > 0 && left.values.contains(looked)
     if let tab = others.firstIndex(of: 0x09), looked > 0, left[tab] == looked {

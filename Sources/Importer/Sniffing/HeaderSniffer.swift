@@ -175,6 +175,8 @@ package enum HeaderSniffer {
         }
         if isHexadecimal(column) { return "'\(shown)' is hexadecimal, as are the values below it" }
         if beginsSeries(column) { return "'\(shown)' is numbered like the values below it" }
+        if isSign(column) { return "'\(shown)' has no letter, like the values below it" }
+        if isInFolder(column) { return "'\(shown)' is in the same folder as the values below it" }
       }
       if let column = equalNeighbours {
         return "columns \(column + 1) and \(column + 2) are the same in the first record and below"
@@ -224,6 +226,28 @@ package enum HeaderSniffer {
         let number = Int(String(decoding: cell.utf8.suffix(digits), as: UTF8.self))
       else { return nil }
       return (String(decoding: cell.utf8.dropLast(digits), as: UTF8.self), number)
+    }
+
+    /// Whether a cell has no letter and no figure, as have at least 80% of those below it: names have some.
+    private func isSign(_ column: Int) -> Bool {
+      func hasLetters(_ cell: String) -> Bool {
+        cell.unicodeScalars.contains {
+          $0.properties.isAlphabetic || $0.properties.numericType != nil
+        }
+      }
+      guard let cell = first[column], !shapes[column].isBlank, !hasLetters(cell) else {
+        return false
+      }
+      let known = cells(column).filter { !CellShape($0).isBlank }
+      return known.count > 1 && known.count(where: { !hasLetters($0) }) * 5 >= known.count * 4
+    }
+
+    /// Whether a cell begins with a folder, and all of those below it with the same one.
+    private func isInFolder(_ column: Int) -> Bool {
+      guard let cell = first[column], let slash = cell.firstIndex(of: "/"), slash > cell.startIndex
+      else { return false }
+      let known = cells(column).filter { !CellShape($0).isBlank }
+      return known.count > 1 && known.allSatisfy { $0.hasPrefix(cell[...slash]) }
     }
 
     /// Four words or more that end with a full stop.

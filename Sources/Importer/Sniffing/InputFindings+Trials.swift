@@ -6,12 +6,12 @@ extension InputFindings {
     candidates = trials.sorted { $0.score > $1.score }.map { trial in
       let dialect = trial.dialect
       return Candidate(
-        delimiter: dialect.delimiter.text, quote: dialect.quote.map(text),
+        delimiter: dialect.delimiterName, quote: dialect.quote.map(text),
         escape: dialect.escape.map(text), fields: trial.width, agreeing: trial.agreeing,
         malformed: trial.malformed, typedColumns: trial.typedColumns,
         splitFields: trial.splitFields,
         leavesDelimiters: trial.leavesDelimiters, score: trial.score,
-        isChosen: dialect.delimiter == chosen.delimiter && dialect.quote == chosen.quote
+        isChosen: dialect.delimiterName == chosen.delimiterName && dialect.quote == chosen.quote
           && dialect.escape == chosen.escape)
     }
   }

@@ -59,6 +59,29 @@ package enum Preamble {
     return nil
   }
 
+  /// How many lines of words precede a table of nothing but figures and its header, where runs of blanks
+  /// separate fields: each word of a title is a field then, and their number says nothing. Fewer words than
+  /// columns, and more than one, may be names, as may any directly above the table without a figure.
+  ///
+  /// - Complexity: O(cells).
+  static func titles(_ records: [[String?]]) -> Int {
+    let width = commonWidth(records.map(\.count))
+    func hasFigures(_ record: [String?]) -> Bool {
+      record.count == width
+        && record.allSatisfy { CellShape($0).isTyped || CellShape($0).isBlank }
+    }
+    func isOfNames(_ record: [String?]) -> Bool {
+      record.count == width && !record.contains { CellShape($0).isTyped }
+    }
+    guard width > 1, let last = records.lastIndex(where: { !hasFigures($0) }) else { return 0 }
+    let below = records.count - last - 1
+    let count = records[last].count
+    guard below >= 5, below > last, last < maximumLines, count == 1 || count >= width,
+      !records[...last].contains(where: isComment)
+    else { return 0 }
+    return (records[...last].lastIndex { !isOfNames($0) } ?? -1) + 1
+  }
+
   private static func find(
     _ records: [[String?]], _ lines: [Int], width: Int, _ needsHeader: Bool
   ) -> Finding {
@@ -97,7 +120,7 @@ package enum Preamble {
     } else if heads.allSatisfy({ $0.count == 1 }) {
       isCertain =
         hasBlankLine
-        ? header.isHeader
+        ? header.isHeader || isOfFigures(table)
         : header.isCertain || isOfFigures(table)
           || (!header.isHeader && heads.allSatisfy(hasWords) && isHalfTyped(table, width))
     } else if heads.allSatisfy({ isTitle($0) && $0.count == width }) {

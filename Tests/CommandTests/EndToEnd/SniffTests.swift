@@ -13,6 +13,7 @@ import Testing
   @Test(arguments: [
     bank, "a,b\n1,2\n", "'a','b'\n'x,y','z'\n", "# c\nid\tn\n1\t2\n", "1|2\n3|4\n",
     "a,b\n\"x \\\"y\\\"\",1\n\"z\",2\n", "Land,2000,2001\nFR,1.5,2.5\n", "\u{FEFF}n;m\n1;2\n",
+    "  a   b\n  1  22\n 10   3\n  4   5\n  6   7\n",
   ])
   func theCommandSaysAll(input: String) throws {
     let bench = try Workbench()

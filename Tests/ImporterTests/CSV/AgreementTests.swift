@@ -40,6 +40,12 @@ import TestSupport
     "\"a\" b ,c\n", "\"a\"\"b\"c\"d,\"e\"f\n", "\"\"a,\"\"\"\"b\"c\"\"\n", "\"a\\\"b\"\\,c,d\n",
     "'a' b||'c'd\n",
     "\"a\" \"b\",\"c\" \n",
+    // Runs of blanks.
+    "a b\n", "  a \t b  \r\n\tc\t\td\t\n", "   \n \t\r\n\ta b\n  ", " ", "a b ", "a  b\n\n \n c d",
+    "  \r\r\n \r a  b\r", " \"a b\"  c\n", "\"a\nb\"\t\"\" \n", "a \"b\"x c\n", "a  \"b\"\"c \"\n",
+    " \"a \n b", "x\\ y  z\\\\ \n", "a\\\t b\n", " # a b\nc d\n", "# a  b \na b\n", "#a\nb c\n",
+    " #\n \n",
+    "a#b  c\n", "é  美 \n", "a\0 \0b\n", "\u{FEFF}  a b\n", "a   b   c\n a\n",
   ]
 
   static let dialects: [Dialect] = {
@@ -53,8 +59,13 @@ import TestSupport
       try? Dialect(delimiter: Array("||".utf8), escape: 0x5C, comment: Array("#".utf8)),
       try? Dialect(delimiter: Array("§".utf8)),
       try? Dialect(delimiter: Array(", ".utf8), quote: 0x27),
-      sniffedComment, lenient(try? Dialect()), lenient(try? Dialect(escape: 0x5C)),
-      lenient(try? Dialect(delimiter: Array("||".utf8), quote: 0x27)),
+      sniffedComment(try? Dialect(comment: [0x23])), lenient(try? Dialect()),
+      lenient(try? Dialect(escape: 0x5C)),
+      lenient(try? Dialect(delimiter: Array("||".utf8), quote: 0x27)), whitespace,
+      try? Dialect(delimiter: Dialect.whitespace, quote: nil),
+      lenient(try? Dialect(delimiter: Dialect.whitespace, escape: 0x5C, comment: [0x23])),
+      sniffedComment(try? Dialect(delimiter: Dialect.whitespace, comment: [0x23])),
+      try? Dialect(delimiter: Dialect.whitespace, comment: Array("# ".utf8)),
     ]
     return [.rfc4180] + other.compactMap { $0 }
   }()
@@ -65,14 +76,16 @@ import TestSupport
     return dialect
   }
 
-  static let sniffedComment: Dialect? = {
-    var dialect = try? Dialect(comment: [0x23])
+  private static func sniffedComment(_ dialect: Dialect?) -> Dialect? {
+    var dialect = dialect
     dialect?.possibleRecordFields = 2
     return dialect
-  }()
+  }
+
+  private static let whitespace = try? Dialect(delimiter: Dialect.whitespace)
 
   @Test func handPickedCasesInEveryDialectAndPolicy() throws {
-    #expect(Self.dialects.count == 14)
+    #expect(Self.dialects.count == 19)
     for text in Self.cases {
       for dialect in Self.dialects {
         for isBlankRecord in [false, true] {
@@ -96,7 +109,7 @@ import TestSupport
     for text in Self.cases {
       for dialect in Self.dialects {
         let reference = ReferenceParser(Array(text.utf8), dialect: dialect)
-        for split in 0...reference.bytes.count where dialect == .rfc4180 || !dialect.isUsual {
+        for split in 0...reference.bytes.count where dialect.isTriedAtEverySplit {
           try expectAgreement(reference, Feed(dialect: dialect, readSizes: [split, .max]))
         }
         for size in 1...3 {
@@ -106,28 +119,36 @@ import TestSupport
     }
   }
 
-  @Test func handPickedCasesAtEveryChunkCut() throws {
+  @Test(arguments: [.rfc4180, whitespace].compactMap(\.self))
+  func handPickedCasesAtEveryChunkCut(dialect: Dialect) throws {
     for text in Self.cases {
-      let reference = ReferenceParser(Array(text.utf8))
+      let reference = ReferenceParser(Array(text.utf8), dialect: dialect)
       for size in 1...max(1, reference.bytes.count) {
-        try expectAgreement(reference, Feed(chunkBytes: size))
-        try expectAgreement(reference, Feed(readSizes: [1], chunkBytes: size))
+        try expectAgreement(reference, Feed(dialect: dialect, chunkBytes: size))
+        try expectAgreement(reference, Feed(dialect: dialect, readSizes: [1], chunkBytes: size))
       }
       for limit in [1, 2, 7] {
-        try expectAgreement(reference, Feed(recordLimit: limit))
-        try expectAgreement(reference, Feed(readSizes: [2], recordLimit: limit))
+        try expectAgreement(reference, Feed(dialect: dialect, recordLimit: limit))
+        try expectAgreement(reference, Feed(dialect: dialect, readSizes: [2], recordLimit: limit))
       }
     }
   }
 
   /// Blocks of 64 bytes begin anywhere within a case.
-  @Test func handPickedCasesAcrossBlockEdges() throws {
-    let tail = String(repeating: "t,\"u\"\n", count: 12)
+  @Test(arguments: [.rfc4180, whitespace].compactMap(\.self))
+  func handPickedCasesAcrossBlockEdges(dialect: Dialect) throws {
+    let separator = dialect.isWhitespace ? "  " : ","
+    let tail = String(repeating: "t\(separator)\"u\"\n", count: 6)
+    let plain = String(repeating: "t\(separator)u\(dialect.isWhitespace ? " " : "")\n", count: 12)
     for (number, text) in Self.cases.enumerated() where !text.isEmpty {
       for before in stride(from: number % 3, to: 68, by: 3) {
-        let head = String(repeating: "h", count: before) + ",\"\"\n"
-        let input = Array((head + text + "\n" + tail).utf8)
-        try expectAgreement(ReferenceParser(input), Feed())
+        let isBlank = dialect.isWhitespace && before % 2 == 0
+        let head =
+          String(repeating: isBlank ? " " : "h", count: before) + "\(separator)\"\"\n"
+        for rest in [tail + plain, plain + tail] {
+          let input = Array((head + text + "\n" + rest).utf8)
+          try expectAgreement(ReferenceParser(input, dialect: dialect), Feed(dialect: dialect))
+        }
       }
     }
   }
@@ -216,6 +237,9 @@ import TestSupport
       [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82], [0xF4, 0x90, 0x80, 0x80], [0x80],
       [0xF0, 0x9F, 0x98],
     ]
+    let separators =
+      Bool.random(using: &random)
+      ? [","] : [" ", "  ", "   ", "\t", String(repeating: " ", count: 70)]
     let isWild = Int.random(in: 0..<3, using: &random) == 0
     // Whole blocks without quotes are rare among the others.
     let usual =
@@ -232,7 +256,7 @@ import TestSupport
       } else {
         bytes += Array((usual.randomElement(using: &random) ?? "").utf8)
         let isEnd = Int.random(in: 0..<3, using: &random) == 0
-        bytes += Array((isEnd ? end : ",").utf8)
+        bytes += Array((isEnd ? end : separators.randomElement(using: &random) ?? ",").utf8)
       }
     }
     return bytes
@@ -240,6 +264,9 @@ import TestSupport
 }
 
 extension Dialect {
-  /// Whether a delimiter of one byte and a quote written twice are all there is.
-  fileprivate var isUsual: Bool { delimiter.count == 1 && escape == quote && comment == nil }
+  /// Whether other dialects are not read as this one: most have a delimiter of one byte and a quote written
+  /// twice, and nothing else.
+  fileprivate var isTriedAtEverySplit: Bool {
+    self == .rfc4180 || delimiter.count > 1 || isWhitespace || escape != quote || comment != nil
+  }
 }

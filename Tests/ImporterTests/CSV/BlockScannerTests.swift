@@ -13,7 +13,7 @@ import Testing
     ] {
       let scanner = BlockScanner(dialect)
       let wanted: [UInt8] = [
-        dialect.delimiter.first, dialect.quote ?? 0, 0x0A, 0x0D, 0, 0x7F, 0x80, 0xFF,
+        dialect.delimiter.first, dialect.quote ?? 0, 0x0A, 0x0D, 0, 0x7F, 0x80, 0xFF, 0x09,
       ]
       for round in 0..<2000 {
         // Bytes behind the block are none of it, whatever its address.
@@ -33,6 +33,9 @@ import Testing
         }
         bytes.withUnsafeBytes { bytes in
           guard let base = bytes.baseAddress else { return }
+          for tabs in [scanner.tabs(base + start), scanner.portableTabs(base + start)] {
+            #expect(tabs == mask(0x09), "round \(round)")
+          }
           for marks in [scanner.marks(base + start), scanner.portableMarks(base + start)] {
             #expect(
               marks.quotes == dialect.quote.map(mask) ?? 0
@@ -48,6 +51,30 @@ import Testing
           }
         }
       }
+    }
+  }
+
+  /// Against a walk over the lines.
+  @Test func textsBehindBlanks() {
+    var random = SplitMix64(seed: 2)
+    for round in 0..<3000 {
+      let kinds: [UInt8] = [0x20, 0x20, 0x20, 0x0A, 0x61]
+      let bytes = (0..<64).map { _ in kinds.randomElement(using: &random) ?? 0 }
+      let isCarried = round % 2 == 0
+      var begins: UInt64 = isCarried ? 1 : 0
+      var blanks: UInt64 = 0
+      var expected: UInt64 = 0
+      var isBlank = isCarried
+      for (place, byte) in bytes.enumerated() {
+        let bit: UInt64 = 1 &<< UInt64(place)
+        if byte == 0x20 { blanks |= bit } else if isBlank { expected |= bit }
+        if byte == 0x0A { begins |= bit &<< 1 }
+        isBlank = byte == 0x0A || (isBlank && byte == 0x20)
+      }
+      let found = BlockScanner.texts(begins, blanks: blanks)
+      #expect(found.texts == expected, "round \(round)")
+      // Where a line begins behind the block, there are no blanks of it yet.
+      #expect(found.endsBlank == (isBlank && bytes[63] != 0x0A), "round \(round)")
     }
   }
 }

@@ -85,16 +85,20 @@ import TestSupport
     let oddity = [0, 0, 3, 40].randomElement(using: &random) ?? 0
     let quoting = [0, 2, 10].randomElement(using: &random) ?? 0
     let end = Bool.random(using: &random) ? 1 : ends.count
+    let separator = [",", ",", "   ", " \t "].randomElement(using: &random) ?? ","
     var text = Int.random(in: 0..<4, using: &random) == 0 ? "\u{FEFF}" : ""
     for _ in 0..<Int.random(in: 50...600, using: &random) {
       for field in 0...Int.random(in: 0...3, using: &random) {
-        if field > 0 { text += "," }
+        if field > 0 { text += separator }
         let list =
           Int.random(in: 0..<50, using: &random) < oddity
           ? odd : Int.random(in: 0..<12, using: &random) < quoting ? quoted : plain
         text += list.randomElement(using: &random) ?? ""
       }
       text += ends[..<end].randomElement(using: &random) ?? "\n"
+      if separator != ",", Int.random(in: 0..<6, using: &random) == 0 {
+        text += String(repeating: " ", count: Int.random(in: 0...200, using: &random))
+      }
     }
     if Bool.random(using: &random) { text += "the end" }
     return Array(text.utf8)
@@ -103,7 +107,7 @@ import TestSupport
   private static let dialects: [Dialect] = [
     .rfc4180,
     try? Dialect(quote: nil), try? Dialect(delimiter: [0x20]), try? Dialect(delimiter: [0x09]),
-    try? Dialect(quote: UInt8(ascii: "'")),
+    try? Dialect(quote: UInt8(ascii: "'")), try? Dialect(delimiter: Dialect.whitespace),
   ].compactMap(\.self)
 
   private static func way(_ random: inout SplitMix64) -> Way {

@@ -32,6 +32,8 @@ struct ReferenceParser {
   private let delimiter: [UInt8]
   private let comment: [UInt8]?
   private let blankLinesAreRecords: Bool
+  /// Whether a run of blanks is one delimiter.
+  private let isWhitespace: Bool
   /// Line of every byte, and where that line starts.
   private var lines: [(line: Int, start: Int)] = []
   private var at = 0
@@ -41,6 +43,7 @@ struct ReferenceParser {
     self.dialect = dialect
     self.blankLinesAreRecords = blankLinesAreRecords
     delimiter = dialect.delimiter.bytes
+    isWhitespace = dialect.delimiterName == "whitespace"
     comment = dialect.comment?.bytes
     findLines()
     at = firstByte
@@ -83,7 +86,7 @@ struct ReferenceParser {
 
   private var isAtBlank: Bool {
     guard !isAtEnd, bytes[at] == 0x20 || bytes[at] == 0x09 else { return false }
-    return !delimiter.contains(bytes[at]) && bytes[at] != dialect.quote
+    return !isWhitespace && !delimiter.contains(bytes[at]) && bytes[at] != dialect.quote
       && bytes[at] != dialect.escape
   }
 
@@ -96,7 +99,25 @@ struct ReferenceParser {
     if next == dialect.quote || next == escape || next == 0x0A { return [next] }
     if stands([0x0D, 0x0A], at: at + 1) { return [0x0D, 0x0A] }
     if next == 0x0D { return [0x0D] }
+    if isWhitespace { return next == 0x20 || next == 0x09 ? [next] : [] }
     return stands(delimiter, at: at + 1) ? delimiter : []
+  }
+
+  /// Whether a field ends here.
+  private var isAtDelimiter: Bool {
+    if isAtEnd { return false }
+    return isWhitespace ? bytes[at] == 0x20 || bytes[at] == 0x09 : stands(delimiter)
+  }
+
+  /// Passes a delimiter, if there is one with a field behind it.
+  private mutating func passDelimiter() -> Bool {
+    if isWhitespace {
+      while isAtDelimiter { at += 1 }
+      return !isAtEnd && !isAtLineEnd
+    }
+    guard isAtDelimiter else { return false }
+    at += delimiter.count
+    return true
   }
 
   // MARK: Records
@@ -105,13 +126,14 @@ struct ReferenceParser {
     var record = Record()
     record.start = at
     record.line = lines[at].line
+    // Blanks before the first field do not count.
+    if isWhitespace { _ = passDelimiter() }
     if let comment, stands(comment) {
-      at += comment.count
+      if !isWhitespace { at += comment.count }
       record.fields.append(nil)
       while !isAtEnd, !isAtLineEnd {
-        if stands(delimiter) {
-          record.fields.append(nil)
-          at += delimiter.count
+        if isAtDelimiter {
+          if passDelimiter() { record.fields.append(nil) }
         } else {
           at += 1
         }
@@ -127,7 +149,7 @@ struct ReferenceParser {
       }
       return
     }
-    if isAtLineEnd, !blankLinesAreRecords {
+    if isAtLineEnd || isAtEnd, !blankLinesAreRecords {
       blankLines.append(record.line)
       skipLineEnd()
       return
@@ -135,8 +157,7 @@ struct ReferenceParser {
     while true {
       record.fieldStarts.append(at)
       readField(&record)
-      guard stands(delimiter) else { break }
-      at += delimiter.count
+      guard passDelimiter() else { break }
     }
     if record.problem == nil, let position = firstInvalid(record.start, at) {
       record.problem = (.invalidUTF8, position)
@@ -173,7 +194,7 @@ struct ReferenceParser {
 
   private mutating func readUnquoted(notesQuotes: Bool) -> [UInt8] {
     var field: [UInt8] = []
-    while !isAtEnd, !isAtLineEnd, !stands(delimiter) {
+    while !isAtEnd, !isAtLineEnd, !isAtDelimiter {
       let literal = escaped
       if literal.isEmpty {
         if isAtQuote, notesQuotes { strayQuotes.append(lines[at].line) }

@@ -8,8 +8,8 @@ import Testing
 /// it is for, and others that look like them.
 @Suite struct SniffingTests {
   /// What was found, written shortly: skipped lines, names or the number of columns.
-  private static func found(_ text: String, _ change: (inout ImportOptions) -> Void = { _ in })
-    throws -> (place: String, notes: String)
+  static func found(_ text: String, _ change: (inout ImportOptions) -> Void = { _ in })
+    throws -> (place: String, notes: String, delimiter: String)
   {
     var options = ImportOptions(inputs: ["t.csv"], database: "")
     options.isSniffing = true
@@ -18,7 +18,10 @@ import Testing
       MemorySource(Array(text.utf8), name: "t.csv"))
     let names = opened.header.names
     let place = opened.hasHeader ? names.joined(separator: "|") : "\(names.count) columns"
-    return ("\(opened.report.skippedLines): \(place)", opened.notes.joined(separator: "\n"))
+    return (
+      "\(opened.report.skippedLines): \(place)", opened.notes.joined(separator: "\n"),
+      opened.report.delimiter
+    )
   }
 
   /// As people's files are: a title, names too few, and records of all lengths.
@@ -144,7 +147,12 @@ import Testing
       ("KEYCAP ONE;0031 FE0F\nKEYCAP TWO;0032 FE0F\n", "0: 2 columns"),
       ("C1\tbell\nC2\tblack-hole\nC3\tbox\n", "0: 2 columns"),
       ("so be it\nso be it\nso be it\n", "0: 1 columns"),
+      ("😀\tgrin\n😁\tbeam\n🤣\troll\n", "0: 2 columns"),
+      ("a/b.json\na/c.json\na/d.json\n", "0: 1 columns"),
       // Names that look like such texts.
+      ("icon\ttext\n😁\tbeam\n🤣\troll\n", "0: icon|text"),
+      ("?\ttext\nx\tbeam\n🤣\troll\n", "0: ?|text"),
+      ("a/c,x\na/b,y\nc/d,z\n", "0: a/c|x"), ("in/out\nup\ndown\n", "0: in/out"),
       ("face,decade\nfeed,0a1b\nbeef,1c2d\n", "0: face|decade"),
       ("Q1,Q2\nQ2,x\nQ4,y\n", "0: Q1|Q2"), ("a1,b\na2,x\na4,y\n", "0: a1|b"),
       ("code1\nAB 12\ncode1\nAB 13\n", "0: code1"), ("x\n1\n2\nx\n3\n", "0: x"),
@@ -202,33 +210,6 @@ import Testing
     #expect(try !Self.found("# by\n# me\n#\n1\n2\n3\n").notes.contains("--header-lines"))
   }
 
-  @Test func alignedBlanksAreNoted() throws {
-    let text = "a    bb  c\n1     2  3\n10   20  3\n1     2  3\n1     2  3\n"
-    let found = try Self.found(text)
-    #expect(found.place == "0: a    bb  c" && found.notes.contains("runs of blanks"))
-    let odd =
-      "# by hand\na b c d\n  1  2 3 4\n1 2 3 5 \n # a comment\n1 2 3 6\n1 2 4 4\n3 2 3 4\n1 2 3 9\n1 2 3 8\n"
-    #expect(try Self.found(odd).notes.contains("4 fields with runs of blanks"))
-    // Fields of one width each, in runs at the front or in the middle.
-    for aligned in [
-      "51069 51043      1\n51070 51044      1\n51071 51045      2\n51072 51043      3\n51073 51045      2\n",
-      "    0.1E+00    0.15E-01\n    0.2E+00    0.18E-01\n    0.3E+00    0.21E-01\n    0.4E+00    0.2E-01\n"
-        + "    0.5E+00    0.21E-01\n",
-    ] {
-      let found = try Self.found(aligned)
-      #expect(found.notes.contains("runs of blanks") && found.place == "0: 1 columns", "\(found)")
-    }
-    let texts =
-      "John Smith     Paris    WA\nMary Hartford  Nancy    CA\nEvan Nolan     New York IL\n"
-    #expect(try !Self.found(texts).notes.contains("same places"))
-    let wide =
-      "John Smith     Paris     WA\nMary Hartford  Nancy     CA\nEvan Nolan     New York  IL\n"
-    #expect(try Self.found(wide).notes.contains("3 fields that begin in the same places"))
-    #expect(try !Self.found("a  bc\nde  f\ng  hi\n").notes.contains("blanks"))
-    let prose = "It was\na dark and\nstormy night\nin the\nold house\n"
-    #expect(try !Self.found(prose).notes.contains("blanks"))
-  }
-
   @Test func commentsBeforeOneColumnAreNoted() throws {
     for text in ["#\n# by me\n#\nx\ny\n", "# by me\n1\n2\n", "## x\n1\n"] {
       #expect(try Self.found(text).notes.contains("--comment '#' leaves such lines out"), "\(text)")
@@ -258,6 +239,7 @@ import Testing
       ("phone\n030 123 456\n040 234 567\n", nil), ("It was\na dark\nand stormy\n", nil),
       ("at\n2018-08-03 12:30\n2018-08-03 12:31\n", nil),
       ("sum\n12.50 EUR\n13.50 EUR\n", nil), ("n\n1 234\n5 678\n", nil), ("1 2 3\n", nil),
+      ("1.5 0.3\n2.5 0.4\n&\n", nil), ("1.5 0.3\n2.5 0.4\n3.5 0.4\n4.5 0.4\n&\n", 2),
       ("1 2\n1 2 3\n1\n4 5 6\n", nil), ("John Smith\nJane Doe\nMax Miller\n", nil),
     ] as [(String, Int?)])
   func singleBlanksAreNoted(text: String, fields: Int?) throws {
