@@ -210,7 +210,7 @@ struct OnlineCompactionCrowdTests {
   /// while they are read.
   @Test(
     "What is merged next stays until it was read, whoever writes meanwhile",
-    arguments: 1...6 as ClosedRange<UInt64>)
+    arguments: 1...4 as ClosedRange<UInt64>)
   func joinedMeanwhile(seed: UInt64) throws {
     let database = try Database.open(
       storage: RecordingStorage(isRecording: false), options: .tiny)
