@@ -61,7 +61,9 @@ package enum Preamble {
 
   /// How many lines of words precede a table of nothing but figures and its header, where runs of blanks
   /// separate fields: each word of a title is a field then, and their number says nothing. Fewer words than
-  /// columns, and more than one, may be names, as may any directly above the table without a figure.
+  /// columns, and more than one, may be names, as may any directly above the table without a figure. Where
+  /// there are figures for all columns above, or names above a line of nothing but figures, that line is one of
+  /// the table with an empty field.
   ///
   /// - Complexity: O(cells).
   static func titles(_ records: [[String?]]) -> Int {
@@ -77,8 +79,11 @@ package enum Preamble {
     let below = records.count - last - 1
     let count = records[last].count
     guard below >= 5, below > last, last < maximumLines, count == 1 || count >= width,
-      !records[...last].contains(where: isComment)
+      !records[...last].contains(where: isComment), !records[..<last].contains(where: hasFigures)
     else { return 0 }
+    if last > 0, isOfNames(records[last - 1]), records[last].allSatisfy({ CellShape($0).isTyped }) {
+      return 0
+    }
     return (records[...last].lastIndex { !isOfNames($0) } ?? -1) + 1
   }
 

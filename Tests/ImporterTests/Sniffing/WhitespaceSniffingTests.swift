@@ -102,6 +102,15 @@ import Testing
         + "4   plum          8    3.50\n5   nut           9    3.50\n",
       "4 fields in the same places"
     ),
+    // An empty field in the second record, and in the first: no title, though figures follow.
+    (
+      "day        amount\n2011-07-24  21667\n2022-04-16\n2028-08-18  18418\n2017-01-21  62806\n2028-03-26  94638\n"
+        + "2023-01-24  77000\n2026-01-10  18604\n2011-06-16   9260\n", "--delimiter whitespace"
+    ),
+    (
+      "day        amount\n2022-04-16\n2028-08-18  18418\n2017-01-21  62806\n2028-03-26  94638\n2023-01-24  77000\n"
+        + "2026-01-10  18604\n2011-06-16   9260\n", "--delimiter whitespace"
+    ),
     // Units below the names.
     (
       "x    y\nm    s\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n",
