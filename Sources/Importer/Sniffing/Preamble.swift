@@ -62,8 +62,8 @@ package enum Preamble {
   /// How many lines of words precede a table of nothing but figures and its header, where runs of blanks
   /// separate fields: each word of a title is a field then, and their number says nothing. Fewer words than
   /// columns, and more than one, may be names, as may any directly above the table without a figure. Where
-  /// there are figures for all columns above, or names above a line of nothing but figures, that line is one of
-  /// the table with an empty field.
+  /// there are figures for all columns above, or names above a line of nothing but figures, that line is one
+  /// of the table with an empty field.
   ///
   /// - Complexity: O(cells).
   static func titles(_ records: [[String?]]) -> Int {
