@@ -257,7 +257,7 @@ import Testing
       let run = words(bench, "--batch-size", "20", "--durability", "full", "--resume")
       let killed = try SheafProcess.run(
         Array(run.filter { $0 != "--changes" && $0 != bench.path("c.jsonl") }),
-        environment: ["SHEAF_FAULT": "write:8:kill:t.sheaf"])
+        environment: ["SHEAF_FAULT": "write:8:kill:\(bench.path("faults"))"])
       #expect(killed.signal == System.killSignal)
       let result = try bench.run(run, status: .cannotCreate)
       #expect(result.errorText.contains("everything is committed"))

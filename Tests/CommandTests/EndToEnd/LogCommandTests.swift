@@ -141,7 +141,7 @@ import Testing
           "--batch-size", "1", "--durability", "full", "--keep-versions", "9", "--resume",
         ]
       let killed = try SheafProcess.run(
-        words, environment: ["SHEAF_FAULT": "write:\(number):kill:t.sheaf"])
+        words, environment: ["SHEAF_FAULT": "write:\(number):kill:\(bench.path("faults"))"])
       #expect(killed.signal == System.killSignal)
       let half = try runs(bench)
       #expect(half.count == 2 && half[1]["status"].text == "unfinished")

@@ -273,7 +273,8 @@ import Testing
     try bench.write("u.csv", users("b", 1...2000))
     #if DEBUG
       let killed = try SheafProcess.run(
-        words + ["--durability", "full"], environment: ["SHEAF_FAULT": "write:60:kill:t.sheaf"])
+        words + ["--durability", "full"],
+        environment: ["SHEAF_FAULT": "write:60:kill:\(bench.path("faults"))"])
       #expect(killed.signal != nil || killed.status != 0)
     #endif
     try bench.run(words + ["--quiet"])
