@@ -81,12 +81,8 @@ package final class ClusterStore {
     let leaf = try leaf(entry)
     guard try leaf.keys().row(ofKey: key) != nil else { return nil }
     let length = Int((leaf.overlay?.base ?? entry).reference.length)
-    // Rewriting these costs about as much as an overlay; and the last leaf is likely to grow next.
-    if length < limits.overlayFrom
-      || (leaf.rowCount <= limits.smallRows && length < limits.overlayFrom * 4)
-    {
-      return .rows(try openRows(entry))
-    }
+    // Rewriting these costs about as much as an overlay.
+    if length < limits.overlayFrom { return .rows(try openRows(entry)) }
     return .overlay(try OpenOverlay(leaf, columnIDs: columnIDs))
   }
 
@@ -125,7 +121,7 @@ package final class ClusterStore {
     let merged = builder.mergedCount()
     let rest = overlay.stored.map { $0.blocks[merged...].reduce(0) { $0 + $1.byteCount } } ?? 0
     let block = builder.encode(merging: merged)
-    if (block?.count ?? 0) + rest > most { return try close(try openRows(overlay), limits: limits) }
+    if (block?.count ?? 0) + rest > most { return try rewrite(overlay, limits: limits) }
     let references = overlay.stored?.references ?? []
     try references[..<merged].forEach(drop)
     var reference = merged < references.count ? references[merged] : overlay.base.reference
@@ -138,8 +134,25 @@ package final class ClusterStore {
     ]
   }
 
+  /// Writes all rows of a leaf anew after many small changes. The cluster of a compacted file stays as large
+  /// and as well encoded as it was: it would take up to twice the room otherwise.
+  private func rewrite(_ overlay: OpenOverlay, limits: TreeEditor.Limits) throws -> [NodeEntry] {
+    let standard = limits.clusterRows
+    var limits = limits
+    limits.clusterRows = max(limits.clusterRows, overlay.cluster.rowCount)
+    let isLarge = overlay.cluster.rowCount > standard
+    let builder = isLarge ? ClusterBuilder(effort: .thorough) : builder
+    return try close(try openRows(overlay), limits: limits, with: builder)
+  }
+
   /// Writes open rows as one or more clusters; none when there are no rows.
   package func close(_ cluster: OpenCluster, limits: TreeEditor.Limits) throws -> [NodeEntry] {
+    try close(cluster, limits: limits, with: builder)
+  }
+
+  private func close(
+    _ cluster: OpenCluster, limits: TreeEditor.Limits, with builder: ClusterBuilder
+  ) throws -> [NodeEntry] {
     var entries: [NodeEntry] = []
     let pieces = max(1, (cluster.count + limits.clusterRows - 1) / limits.clusterRows)
     let size = max(1, (cluster.count + pieces - 1) / pieces)

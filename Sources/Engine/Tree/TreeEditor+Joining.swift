@@ -1,6 +1,14 @@
 /// Joins leaves with few rows into larger ones: those that small transactions append, and those that
 /// deletions leave.
 extension TreeEditor {
+  /// Joins the last clusters, when there are enough small ones, before another one is added behind them.
+  ///
+  /// - Parameter rows: how many rows that will have; one with many leaves the others as they are.
+  package func joinTail(before rows: Int) throws {
+    guard rows < limits.clusterRows / 4, let node = try lastNode() else { return }
+    try joinTail(node)
+  }
+
   /// When there are enough, joins the last clusters of small transactions into one four times as large, then
   /// those of that size, and so on: each row is rewritten once for each size, however small the transactions
   /// are.

@@ -18,14 +18,14 @@ extension TreeEditor {
     /// How many clusters a transaction keeps open before it writes them.
     package var openClusters = 64
     /// Changes rewrite a cluster of fewer bytes; a larger one gets an overlay.
-    package var overlayFrom = 4096
+    package var overlayFrom = 512
     /// An overlay that outgrows this fraction of its cluster, one in so many bytes, is merged into the
     /// cluster. With an eighth, 100,000 changes to 1,000,000 app rows wrote a quarter less and took a fifth
     /// more time.
     package var overlayShare = 4
-    /// The lower and the upper limit of that fraction in bytes. A change writes the whole overlay, even when
-    /// it is the only one in its transaction.
-    package var overlayBytes = 2048...65_536
+    /// The lower and the upper limit of that fraction in bytes. A change now and then merges all blocks of an
+    /// overlay, and reading a leaf for the first time verifies them.
+    package var overlayBytes = 256...(1 << 20)
     /// How many bytes of overlays a transaction keeps open before it writes them.
     package var openOverlayBytes = 16 << 20
 

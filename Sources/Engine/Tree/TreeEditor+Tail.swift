@@ -26,7 +26,7 @@ extension TreeEditor {
   }
 
   /// The last node of level 1, after all on the way to it were read into memory; nil when the tree is empty.
-  private func lastNode() throws -> EditNode? {
+  func lastNode() throws -> EditNode? {
     var current = root
     while let node = current, let last = node.children.last {
       if node.level == 1 { return node }
