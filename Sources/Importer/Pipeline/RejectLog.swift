@@ -83,10 +83,14 @@ final class RejectLog {
   /// - Parameters:
   ///   - input: its name in the reasons.
   ///   - record: the last record of it that was committed.
+  ///   - later: the names of inputs that come after it, and of which nothing was committed. An interrupted run
+  ///     may have been ahead with them.
   /// - Returns: false when the files have changed, or somebody else's rejects follow. They are not touched
   ///   then.
-  /// - Throws: `SystemError`.
-  func goOn(at place: RejectPlace, input: String, after record: Int) throws -> Bool {
+  /// - Throws: `SystemError`; what `later` throws.
+  func goOn(
+    at place: RejectPlace, input: String, after record: Int, later: () throws -> [String] = { [] }
+  ) throws -> Bool {
     let (path, reasonsPath) = (
       name.path(place.number), RejectName.reasonsPath(name.path(place.number))
     )
@@ -97,7 +101,7 @@ final class RejectLog {
       self.place = place
       return true
     }
-    guard let files = try reopen(path), try isAsLeft(place, files, input, record) else {
+    guard let files = try reopen(path), try isAsLeft(place, files, input, record, later) else {
       close()
       return false
     }
@@ -128,7 +132,8 @@ final class RejectLog {
   }
 
   private func isAsLeft(
-    _ place: RejectPlace, _ files: (records: Int32, reasons: Int32), _ input: String, _ record: Int
+    _ place: RejectPlace, _ files: (records: Int32, reasons: Int32), _ input: String, _ record: Int,
+    _ later: () throws -> [String]
   ) throws -> Bool {
     let reasonsPath = RejectName.reasonsPath(path)
     guard try isMine(files.records),
@@ -141,7 +146,10 @@ final class RejectLog {
     let count = try next.withUnsafeMutableBytes {
       try System.read(files.reasons, at: place.reasons, into: $0, path: reasonsPath)
     }
-    if count > 0 { return isOwnReason(next[..<count], input, after: record) }
+    if count > 0 {
+      return try isOwnReason(next[..<count], input, after: record)
+        || later().contains { isOwnReason(next[..<count], $0, after: 0) }
+    }
     // Reasons are written first: records without reasons are somebody else's.
     return try System.status(files.records, path: path).size == place.records
   }

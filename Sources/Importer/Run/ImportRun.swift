@@ -284,7 +284,7 @@ struct ImportRun {
         try TableDrift(opened, options, tableSchema, path: file.name, table: tableName).notes, file)
     }
     note(start.match.notes, file)
-    try write(file, opened, start, rejects, isLast: index == files.count - 1)
+    try write(index, opened, start, rejects, state.memory)
     describe(opened)
   }
 
@@ -307,17 +307,21 @@ struct ImportRun {
   }
 
   private mutating func write(
-    _ file: InputFile, _ opened: InputPlanner.Opened, _ start: Start,
-    _ rejects: RejectNamer.Choice,
-    isLast: Bool
+    _ index: Int, _ opened: InputPlanner.Opened, _ start: Start, _ rejects: RejectNamer.Choice,
+    _ memory: InputMemory?
   ) throws {
+    let (file, files) = (files[index], files)
+    let isLast = index == files.count - 1
     var plan = ImportPlan(
       file, opened, start.match, options, encodes: verifier == nil ? nil : false)
     plan.keepsPlaces = verifier != nil
     try verifier?.begin(file.path, plan)
     if let known = start.known { try noteShortage(file, known.rejects) }
     let log = try rejectFiles.log(
-      rejects, input: file.name, goingOnFrom: start.known, notes: &report.notes)
+      rejects, input: file.name, goingOnFrom: start.known,
+      later: {
+        try files[(index + 1)...].filter { try memory?.checkpoint(of: $0.key) == nil }.map(\.name)
+      }, notes: &report.notes)
     let written = transaction.map {
       DatabaseDestination(
         $0, plan: plan, conflict: options.conflictRule, expected: start.schema,

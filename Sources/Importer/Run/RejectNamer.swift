@@ -122,9 +122,11 @@ struct RejectNamer {
   ///
   /// - Parameters:
   ///   - input: its name in the reasons.
+  ///   - later: the names of inputs that come after it, and of which nothing was committed.
   ///   - notes: gets notes about files that were changed since.
   mutating func log(
-    _ choice: Choice, input: String, goingOnFrom checkpoint: Checkpoint?, notes: inout [String]
+    _ choice: Choice, input: String, goingOnFrom checkpoint: Checkpoint?,
+    later: () throws -> [String] = { [] }, notes: inout [String]
   ) throws -> RejectLog {
     guard let known = kinds[choice.name.base], known.indices.contains(choice.kind) else {
       return RejectLog(name: choice.name, database: options.database)
@@ -138,7 +140,8 @@ struct RejectNamer {
     if options.dryRun { return log }
     let place = checkpoint?.rejects ?? kind.place
     let isOwn =
-      try place.number > 0 && log.goOn(at: place, input: input, after: checkpoint?.records ?? 0)
+      try place.number > 0
+      && log.goOn(at: place, input: input, after: checkpoint?.records ?? 0, later: later)
     if !isOwn {
       if place.records > 0 {
         notes.append(

@@ -71,6 +71,12 @@ import TestSupport
     let rejects: [UInt8]?
     let reasons: [UInt8]?
 
+    /// Which of them are as others are, for a message.
+    func same(_ other: Outputs) -> String {
+      "table \(table == other.table), rejects \(rejects == other.rejects), "
+        + "reasons \(reasons == other.reasons)"
+    }
+
     init(_ bench: Workbench) throws {
       table = try bench.run(["export", bench.database]).output
       let name = bench.lastRejects("all.rejects")
@@ -129,8 +135,10 @@ import TestSupport
       }
       let last = try SheafProcess.run(words(bench, batch) + ["--resume"], input: fed)
       #expect(last.status == 0, "\(kind), seed \(seed): \(last.errorText)")
+      let outputs = try Outputs(bench)
       #expect(
-        try Outputs(bench) == expected, "\(kind), batch \(batch), seed \(seed), \(kills) kills")
+        outputs == expected,
+        "\(kind), batch \(batch), seed \(seed), \(kills) kills: \(outputs.same(expected))")
       // And once more: nothing to do, and it says so.
       let nothing = try SheafProcess.run(words(bench, batch) + ["--resume"], input: fed)
       #expect(nothing.status == 0 && nothing.outputText.hasPrefix("nothing to do: "))

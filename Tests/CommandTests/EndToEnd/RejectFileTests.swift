@@ -238,6 +238,51 @@ import Testing
     #expect(try bench.text("in.rejects.2.csv") == "a,b\ntwo\n")
   }
 
+  /// Inputs that share a file of rejects, and the words that import them.
+  private func sharing(_ source: Workbench, _ bench: Workbench, _ names: [String]) -> [String] {
+    ["import"] + names.map { source.path("\($0).csv") } + [
+      "--into", bench.database, "--table", "t", "--max-rejects", "9", "--rejects",
+      bench.path("r.csv"), "--resume",
+    ]
+  }
+
+  private func sharedInputs() throws -> Workbench {
+    let source = try Workbench()
+    try source.write("a.csv", "x,y\n1\n2,2\n")
+    try source.write("b.csv", "x,y\n3,3\n")
+    try source.write("c.csv", "x,y\n4\n5,5\n")
+    return source
+  }
+
+  /// A killed run had written rejects of an input that comes later, and committed nothing of it: they are
+  /// cut off with those of the input where the next one goes on, or they would be there twice.
+  @Test func aheadOfWhatIsCommitted() throws {
+    let (source, whole, bench) = (try sharedInputs(), try Workbench(), try Workbench())
+    try whole.run(sharing(source, whole, ["a", "b", "c"]))
+    #expect(try whole.text("r.csv") == "x,y\n1\n4\n")
+    try bench.run(sharing(source, bench, ["a"]))
+    #expect(try bench.text("r.csv") == "x,y\n1\n")
+    for name in ["r.csv", "r.csv.reasons.jsonl"] { try bench.write(name, whole.text(name)) }
+    let report = try bench.report(sharing(source, bench, ["a", "b", "c"]))
+    #expect(report["notes"].count == 0)
+    #expect(report["rejects"]["file"].text == bench.path("r.csv"))
+    for name in ["r.csv", "r.csv.reasons.jsonl"] {
+      #expect(try bench.text(name) == whole.text(name))
+    }
+  }
+
+  /// Rejects of a later input that is in the table stay, when an earlier one has grown.
+  @Test func behindThoseOfAnotherInput() throws {
+    let (source, bench) = (try sharedInputs(), try Workbench())
+    try bench.run(sharing(source, bench, ["a", "c"]))
+    #expect(try bench.text("r.csv") == "x,y\n1\n4\n")
+    try source.write("a.csv", "x,y\n1\n2,2\n6\n")
+    let report = try bench.report(sharing(source, bench, ["a", "c"]))
+    #expect(try bench.text("r.csv") == "x,y\n1\n4\n")
+    #expect(try bench.text("r.2.csv") == "x,y\n6\n")
+    #expect(report["notes"][0].text?.contains("r.csv is not as the import left it") == true)
+  }
+
   /// Two inputs share a file; the first grows: its new rejects must not cut off the second's.
   @Test func aGrownInputBeforeAnother() throws {
     let bench = try Workbench()

@@ -193,7 +193,7 @@ final class FaultStage {
     for done in [
       "everything is committed", "the version is the newest", "the file is compacted",
       "the objects are deleted", "the table is changed",
-      "the copy is complete",
+      "the copy is complete", "how many versions are kept is set",
     ]
     where line.contains(done) {
       return [73, 74]
@@ -219,7 +219,9 @@ final class FaultStage {
     case .answer:
       // Of what a compaction would give it may say why that is unknown.
       if let reason = call.reason, result.outputText.contains("  Unknown: "),
-        result.outputText.contains(reason)
+        // The line may be broken anywhere.
+        result.outputText.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+          .contains(reason)
       {
         break
       }
