@@ -235,7 +235,8 @@ package final class TableEditor {
   private func place(_ cluster: EncodedCluster) throws {
     guard cluster.rowCount > 0 else { return }
     let cluster = try withDefaults(cluster)
-    try tree.joinTail(before: cluster.rowCount)
+    // Once is enough: what the transaction itself appends would be written twice.
+    if appended == 0 { try tree.joinTail(before: cluster.rowCount) }
     try tree.append(try store.write(cluster, firstKey: table.nextKey))
     appended += cluster.rowCount
     try enter(cluster, firstObject: table.nextKey)

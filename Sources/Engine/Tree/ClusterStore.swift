@@ -134,15 +134,17 @@ package final class ClusterStore {
     ]
   }
 
-  /// Writes all rows of a leaf anew after many small changes. The cluster of a compacted file stays as large
-  /// and as well encoded as it was: it would take up to twice the room otherwise.
+  /// Writes all rows of a leaf anew after many small changes. Those of a compacted file stay in large clusters,
+  /// and as well encoded as they were: they would take up to twice the room otherwise.
   private func rewrite(_ overlay: OpenOverlay, limits: TreeEditor.Limits) throws -> [NodeEntry] {
-    let standard = limits.clusterRows
+    let rows = overlay.cluster.rowCount
+    guard rows > limits.clusterRows else {
+      return try close(try openRows(overlay), limits: limits)
+    }
     var limits = limits
-    limits.clusterRows = max(limits.clusterRows, overlay.cluster.rowCount)
-    let isLarge = overlay.cluster.rowCount > standard
-    let builder = isLarge ? ClusterBuilder(effort: .thorough) : builder
-    return try close(try openRows(overlay), limits: limits, with: builder)
+    limits.clusterRows = max(limits.clusterRows, min(rows, limits.rewrittenRows))
+    return try close(
+      try openRows(overlay), limits: limits, with: ClusterBuilder(effort: .thorough))
   }
 
   /// Writes open rows as one or more clusters; none when there are no rows.

@@ -4,6 +4,9 @@ extension TreeEditor {
     package var nodeCapacity = Node.standardCapacity
     /// The most rows of a cluster that a transaction writes.
     package var clusterRows = 1024
+    /// The same where it writes a larger one anew. Four of them take little more room than a cluster of a
+    /// compacted file; they are not all rewritten at the same time, and find room in smaller holes.
+    package var rewrittenRows = 16_384
     /// Small transactions fill clusters up to this many rows: each of them rewrites the last one. When there
     /// are enough such clusters, they are joined into one with four times as many rows, and so on up to
     /// `clusterRows`.

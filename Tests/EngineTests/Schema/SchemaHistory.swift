@@ -49,7 +49,9 @@ struct SchemaHistory {
   ) throws {
     let columns = (0...Int.random(in: 0..<4, using: &changes.random)).map { _ in newColumn() }
     let key = chance(2) ? columns.last?.name : nil
-    let name = newName("t")
+    // A table may have been given a later one's name.
+    var name = newName("t")
+    while twin.tables[name] != nil { name = newName("t") }
     try transaction.createTable(TableDefinition(name, columns: columns, key: key))
     twin.tables[name] = SchemaTwin.Table(columns, key: key)
     twin.tables[name]?.number = number
