@@ -24,6 +24,8 @@ package final class ColumnWindow {
   @exclusivity(unchecked) private var entries: ContiguousArray<Int64> = []
   @exclusivity(unchecked) private var id: UInt32 = 0
   @exclusivity(unchecked) package private(set) var count = 0
+  /// Whether the rows of a column with changed rows can be decoded as they are stored.
+  private(set) var readsStored = false
 
   private enum Contents {
     case numbers
@@ -187,6 +189,62 @@ package final class ColumnWindow {
       }
     }
     if let misfit { throw .misfit(column: id, row: misfit, type: type) }
+  }
+
+  // MARK: Changed rows
+
+  /// Opens a column of which some rows were changed since. With `readsStored`, `decode` reads the original
+  /// ones, and `replaceNumber` and `remove` do the rest. Without it, the values are read by their spellings,
+  /// with `decodeSpelled`: text, and columns whose original values may not be of the type.
+  ///
+  /// - Complexity: that of `open`.
+  func openChanged(_ column: ColumnReader) {
+    readsStored = false
+    if isText { return }
+    switch (column.body, reading.plainType) {
+    case (.integers, .int), (.integers, .double), (.decimals, .double), (.doubles, .double),
+      (.dateTimes, .dateTime):
+      break
+    case (.dates(let dates), _) where reading.readsDays(dates.style): break
+    case (.dictionary, _): break
+    default: return
+    }
+    do throws(ClusterError) {
+      try open(column)
+      readsStored = true
+    } catch {
+      // An entry that perhaps only changed rows had: if others have it, reading them throws.
+    }
+  }
+
+  /// Replaces a row's number; nil is null.
+  ///
+  /// - Precondition: the window has numbers, 0 <= `row` < `count`.
+  /// - Throws: `ClusterError.misfit`.
+  func replaceNumber(
+    _ row: Int, with spelling: UnsafeRawBufferPointer?
+  ) throws(ClusterError) {
+    guard let spelling else { return setNull(row) }
+    numbers.pointer[row] = try number(spelling, row: row)
+    if hasNulls { nulls.pointer[row] = false }
+  }
+
+  /// Removes rows, whose indices ascend.
+  ///
+  /// - Precondition: the window has numbers; each index is from 0 to below `count`.
+  func remove(_ removed: Int, _ index: (Int) -> Int) {
+    guard removed > 0 else { return }
+    var target = index(0)
+    for place in 0..<removed {
+      let end = place + 1 < removed ? index(place + 1) : count
+      var source = index(place) + 1
+      while source < end {
+        numbers.pointer[target] = numbers.pointer[source]
+        if hasNulls { nulls.pointer[target] = nulls.pointer[source] }
+        (source, target) = (source + 1, target + 1)
+      }
+    }
+    count = target
   }
 
   /// Adds rows whose spellings `decode` gives.

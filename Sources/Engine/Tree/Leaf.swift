@@ -199,7 +199,34 @@ package struct LeafColumn {
   ///
   /// - Throws: `ClusterError`.
   package func open(_ window: ColumnWindow) throws(ClusterError) {
-    if changes == nil { try window.open(reader) }
+    if changes == nil { try window.open(reader) } else { window.openChanged(reader) }
+  }
+
+  /// Decodes the numbers of a column with changes: the original ones as they are stored, then the changed
+  /// ones by their spellings; false when that cannot be done.
+  private func decodeChanged(
+    rows: Range<Int>, _ changes: OverlayColumn, into window: ColumnWindow
+  ) throws(ClusterError) -> Bool {
+    let overlay = changes.overlay
+    guard !rows.isEmpty, window.readsStored else { return false }
+    let first = overlay.baseRow(rows.lowerBound)
+    let end = overlay.baseRow(rows.upperBound - 1) + 1
+    do throws(ClusterError) {
+      try window.decode(reader, rows: first..<end)
+    } catch {
+      // Perhaps the original value of a changed row, of another type: if it is another's, reading it throws.
+      return false
+    }
+    for index in overlay.changedCount(before: first)..<overlay.changedCount {
+      let row = overlay.changedRow(index)
+      if row >= end { break }
+      if case .spelling(let spelling) = changes.field(overlay.place(index)) {
+        try window.replaceNumber(row - first, with: spelling)
+      }
+    }
+    let deleted = overlay.deletedCount(before: first)..<overlay.deletedCount(before: end)
+    window.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
+    return true
   }
 
   /// Decodes the values of some rows.
@@ -208,7 +235,8 @@ package struct LeafColumn {
   /// - Throws: `ClusterError`.
   package func decode(rows: Range<Int>, into window: ColumnWindow) throws(ClusterError) {
     let rows = rows.clamped(to: 0..<rowCount)
-    guard changes != nil else { return try window.decode(reader, rows: rows) }
+    guard let changes else { return try window.decode(reader, rows: rows) }
+    if try decodeChanged(rows: rows, changes, into: window) { return }
     try window.decodeSpelled(id: reader.id) { decode(rows: rows, into: $0) }
   }
 
