@@ -66,6 +66,9 @@ struct ColumnNotation {
     }
     if let strictType {
       strictNotation = try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
+      if strictNotation == nil, options.typedByServer.contains(name) {
+        strictNotation = finder.numbers(of: strictType, sample)
+      }
       isTold =
         [.int, .double, .decimal].contains(strictType)
         ? numbers != nil
