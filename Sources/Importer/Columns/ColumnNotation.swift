@@ -65,10 +65,9 @@ struct ColumnNotation {
       return
     }
     if let strictType {
-      strictNotation = try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
-      if strictNotation == nil, options.typedByServer.contains(name) {
-        strictNotation = finder.numbers(of: strictType, sample)
-      }
+      strictNotation =
+        try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
+        ?? (options.typedByServer.contains(name) ? finder.numbers(of: strictType, sample) : nil)
       isTold =
         [.int, .double, .decimal].contains(strictType)
         ? numbers != nil
