@@ -9,7 +9,8 @@ extension ImportCommand {
     "connections", .positiveCount(upTo: ServerOptions.mostConnections), default: "4",
     group: serverGroup,
     help:
-      "How many connections load at once; with --key it is one, since the order of records counts")
+      "How many connections load at once; with --key, and where a foreign key of the table refers to "
+      + "itself, it is one, since the order of records counts")
   static let create = Flag(
     "create", group: serverGroup,
     help:
@@ -46,6 +47,11 @@ extension ImportCommand {
         throw CommandError.usage(
           "--\(option.name) is for an import into a server, such as --into postgresql://host/database"
         )
+      }
+      if ServerAddress.isOfOther(destination) {
+        throw CommandError.usage(
+          "\(ServerAddress.shown(destination)) is no address of a PostgreSQL server: that begins with "
+            + "postgresql://; a file with such a name is ./NAME")
       }
       return nil
     }

@@ -380,6 +380,8 @@ enum ImportCommand {
   ) throws -> ExitStatus {
     let (inputs, database) = (arguments.positionals, try arguments.required(into))
     let isServer = ServerAddress.isServer(database)
+    // A name such as user=1/a.csv is a file's.
+    let isURL = { ServerAddress.isURL($0) || ServerAddress.isOfOther($0) }
     if arguments.isSet(abandon) { return try runAbandoning(arguments, output) }
     return try RunLog.keep(
       arguments, output, command: "import",
@@ -388,10 +390,8 @@ enum ImportCommand {
       subject: [
         .init(
           key: "inputs",
-          value: .array(
-            inputs.map { .string(ServerAddress.isURL($0) ? ServerAddress.shown($0) : $0) })),
-        .init(
-          key: "database", value: .string(isServer ? ServerAddress.shown(database) : database)),
+          value: .array(inputs.map { .string(isURL($0) ? ServerAddress.shown($0) : $0) })),
+        .init(key: "database", value: .string(ServerAddress.withoutPassword(database))),
       ]
     ) { try run(arguments, output, $0) }
   }

@@ -28,8 +28,9 @@ enum CommandRunner {
 
   /// The message without the passwords of addresses among the command's words.
   private static func withoutPasswords(_ message: String) -> String {
-    GivenWords.all.filter(ServerAddress.isServer).reduce(message) { message, word in
-      message.replacing(word, with: ServerAddress.shown(word))
+    GivenWords.all.reduce(message) { message, word in
+      let shown = ServerAddress.withoutPassword(word)
+      return shown == word ? message : message.replacing(word, with: shown)
     }
   }
 

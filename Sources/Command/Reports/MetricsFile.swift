@@ -77,7 +77,7 @@ final class MetricsFile {
       let path = value(CommonOptions.metricsFile.name), !path.hasPrefix("-")
     else { return }
     let database = value("into") ?? words.first { !$0.hasPrefix("-") }
-    let shown = database.map { ServerAddress.isServer($0) ? ServerAddress.shown($0) : $0 }
+    let shown = database.map(ServerAddress.withoutPassword)
     let file = try? MetricsFile(path, command, database: shown, others: [])
     try? file?.write(.usage, nil, seconds: 0)
   }

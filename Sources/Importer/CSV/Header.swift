@@ -2,9 +2,9 @@ import Engine
 
 /// The names of a table's columns.
 ///
-/// Spaces and tabs around a name are dropped. An empty name becomes `column` and its number, starting with
-/// `column1`. The first column of a name keeps it; further ones get the first of `_2`, `_3` and so on that no
-/// other column has. Names that differ in case are different.
+/// Spaces and tabs around a name are dropped, where it is not from a database. An empty name becomes
+/// `column` and its number, starting with `column1`. The first column of a name keeps it; further ones get
+/// the first of `_2`, `_3` and so on that no other column has. Names that differ in case are different.
 package struct Header: Sendable, Equatable {
   /// More columns than this are refused: a wrong delimiter is more likely, and every column takes memory in
   /// every batch.
@@ -35,8 +35,9 @@ package struct Header: Sendable, Equatable {
   /// The names as given or read, made unique.
   ///
   /// - Complexity: O(names).
-  package init(_ given: [String]) {
-    let trimmed = given.map(Self.trimmed)
+  package init(_ given: [String]) { self.init(trimmed: given.map(Self.trimmed)) }
+
+  private init(trimmed: [String]) {
     // Columns that keep their name come first, so that no generated name takes it.
     var taken = Set<String>()
     let keeps = trimmed.map { !$0.isEmpty && taken.insert($0).inserted }
@@ -75,11 +76,13 @@ package struct Header: Sendable, Equatable {
 
   /// The names in one record, or in several consecutive ones, joined by a blank.
   ///
-  /// - Parameter endsWithDelimiter: whether an empty name behind the last one is ignored.
-  package init(rows: [[String?]], endsWithDelimiter: Bool = false) {
+  /// - Parameters:
+  ///   - endsWithDelimiter: whether an empty name behind the last one is ignored.
+  ///   - areExact: whether blanks around a name belong to it.
+  package init(rows: [[String?]], endsWithDelimiter: Bool = false, areExact: Bool = false) {
     var names = [String](repeating: "", count: rows.map(\.count).max() ?? 0)
     for (column, name) in Self.places(rows) {
-      let part = Self.trimmed(name)
+      let part = areExact ? name : Self.trimmed(name)
       if !part.isEmpty { names[column] += names[column].isEmpty ? part : " " + part }
     }
     var fields = rows.first ?? []
@@ -87,7 +90,7 @@ package struct Header: Sendable, Equatable {
       names.removeLast()
       if fields.count > names.count { fields.removeLast() }
     }
-    self.init(names)
+    self.init(trimmed: names)
     self.fields = rows.count == 1 ? fields : []
   }
 

@@ -65,7 +65,9 @@ struct ColumnNotation {
       return
     }
     if let strictType {
-      strictNotation = try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
+      strictNotation =
+        try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
+        ?? (options.typedByServer.contains(name) ? finder.numbers(of: strictType, sample) : nil)
       isTold =
         [.int, .double, .decimal].contains(strictType)
         ? numbers != nil

@@ -285,6 +285,17 @@ struct NotationFinder {
 
   // MARK: Numbers
 
+  /// How a column's numbers are spelled, where its type is fixed; nil: as usual, or nobody can tell.
+  func numbers(of type: ColumnType, _ spellings: [[UInt8]]) -> Notation? {
+    guard toldNumbers == nil else { return nil }
+    let fields = spellings.map(\.withoutBlanks).filter {
+      !$0.isEmpty && !MissingValues.isLikelyWord($0)
+    }
+    let found = numbers(fields)
+    guard found.allSatisfy({ $0.meaning == found.first?.meaning }) else { return nil }
+    return found.first { $0.reading.type == type }?.reading.notation
+  }
+
   /// Numbers with separators of thousands or a decimal comma, when only one way of reading all of them makes
   /// sense: `1,234` alone may be 1234 or 1.234.
   private func numbers(_ fields: [[UInt8]]) -> [ReadingCandidate] {

@@ -48,7 +48,8 @@ final class InputLoad {
       keys: options.keys.isEmpty
         ? nil
         : KeyedTable(
-          keys: options.keys, policy: policy, of: table, columns: plan.columns.map(\.name)))
+          keys: options.keys, policy: policy, of: table, columns: plan.columns.map(\.name)),
+      refersToItself: table.refersToItself)
     end = (opened.splitter.byteOffset, opened.splitter.checksum.value)
     startByte = end.byte
     report.notes = (opened.notes + opened.header.notes.map(\.description) + matched.match.notes).map
@@ -97,8 +98,10 @@ final class InputLoad {
   ///   - rejects: names the files for the rejects of this input.
   func run(rejected: Int, before: ImportReport, rejects: inout RejectNamer) throws {
     let budget = RejectBudget(options.maxRejects, rejected: rejected + claim.counts.rejected)
-    // The order of two rows of a key decides which of them is in the table.
-    let lanes = options.keys.isEmpty ? min(server.connections, load.engine.mostLanes) : 1
+    // The order of two rows of a key decides which of them is in the table; a row that another one refers to
+    // has to be there first.
+    let isOrdered = !options.keys.isEmpty || load.refersToItself
+    let lanes = isOrdered ? 1 : min(server.connections, load.engine.mostLanes)
     let claimed = try ClaimedLoad(load, claim, claims, lanes: lanes, budget)
     defer { claimed.stop() }
     do {

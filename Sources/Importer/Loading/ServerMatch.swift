@@ -45,6 +45,11 @@ struct ServerMatch {
     let found = try TableMatch(opened, options, table: nil)
     var typed = options
     typed.types = .named(Self.types(names, known, options, found))
+    switch options.types {
+    case .infer: typed.typedByServer = Set(names)
+    case .text: break
+    case .named(let given): typed.typedByServer = Set(names).subtracting(given.keys)
+    }
     match = try TableMatch(opened, typed, table: nil)
     let own = zip(match.plannedColumns, found.plannedColumns).map { planned, found in
       let missing = Self.missing(found, planned)

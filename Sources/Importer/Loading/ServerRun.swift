@@ -156,12 +156,18 @@ struct ServerRun {
   }
 
   private mutating func run(_ session: ServerSession) throws {
-    let engine = try session.use { try ServerEngine.of($0) }
+    var engine = try session.use { try ServerEngine.of($0) }
+    engine.waitForLocks(atMost: options.wait)
     try engine.check(
       hasKey: !options.keys.isEmpty, truncates: options.truncate, server: target.shown)
     if options.dryRun { return try readAll(session) }
     let table = try table(session)
     report.table = table.shown
+    if table.refersToItself, options.keys.isEmpty, server.connections > 1 {
+      report.notes.append(
+        "\(table.shown) has a foreign key that refers to itself: one connection loads it, in the order of "
+          + "the records")
+    }
     let owner =
       "\(System.hostName):\(System.processIdentifier):\(UInt64.random(in: 0 ... .max))"
     let claims = InputClaims(

@@ -339,6 +339,8 @@ public struct ImportOptions: Sendable {
   package var verifier: VerifierBox?
   /// Whether only the beginning is examined, to describe how the input would be read.
   package var isSniffing = false
+  /// Columns whose types are a server's: numbers in them may be spelled as the first records show.
+  var typedByServer: Set<String> = []
   /// Chunks that begin after this many bytes of an input are not read.
   package var byteLimit: Int?
   /// Threads that read files ahead of the one that cuts them into chunks; nil: as many as the parsers need.

@@ -8,6 +8,16 @@ public enum ServerAddress {
   private static let keywords = [
     "host", "hostaddr", "port", "dbname", "user", "service", "sslmode",
   ]
+  /// libpq's other keys, whose values are not shown.
+  private static let otherKeywords = [
+    "password", "passfile", "require_auth", "channel_binding", "connect_timeout", "client_encoding",
+    "options", "application_name", "fallback_application_name", "keepalives", "keepalives_idle",
+    "keepalives_interval", "keepalives_count", "tcp_user_timeout", "gssencmode", "gsslib",
+    "gssdelegation", "krbsrvname", "sslnegotiation", "sslcompression", "sslcert", "sslkey",
+    "sslpassword", "sslcertmode", "sslrootcert", "sslcrl", "sslcrldir", "sslsni", "requirepeer",
+    "ssl_min_protocol_version", "ssl_max_protocol_version", "servicefile", "target_session_attrs",
+    "load_balance_hosts",
+  ]
 
   /// Whether a word is the URL of a server.
   public static func isURL(_ word: String) -> Bool { scheme(of: word) != nil }
@@ -21,7 +31,38 @@ public enum ServerAddress {
   /// A file with such a name can be given as `./NAME`.
   public static func isServer(_ destination: String) -> Bool {
     if isURL(destination) { return true }
-    return keywords.contains { destination.utf8.starts(with: ($0 + "=").utf8) }
+    // libpq takes blanks in front of a key and behind it.
+    let pair = destination.unicodeScalars.drop { blanks.contains(sign: $0) }
+    let key = pair.prefix { $0 != "=" && !blanks.contains(sign: $0) }
+    guard pair[key.endIndex...].first(where: { !blanks.contains(sign: $0) }) == "=" else {
+      return false
+    }
+    return (keywords + otherKeywords).contains(String(key))
+  }
+
+  private static let blanks = " \t\n\u{B}\u{C}\r"
+
+  /// Whether a word is the URL of something else, which may have a password, too. A file with such a name can
+  /// be given as `./NAME`.
+  public static func isOfOther(_ word: String) -> Bool {
+    !isURL(word) && otherScheme(of: word) != nil
+  }
+
+  /// The word, or, where it is an address, what may be shown of it.
+  public static func withoutPassword(_ word: String) -> String {
+    isServer(word) || isOfOther(word) ? shown(word) : word
+  }
+
+  private static func otherScheme(of word: String) -> String? {
+    var rest = word.utf8[...]
+    while let byte = rest.first, byte != UInt8(ascii: "/") {
+      guard byte >= 0x20, byte < 0x7F else { return nil }
+      rest.removeFirst()
+      if byte == UInt8(ascii: ":"), rest.starts(with: "//".utf8) {
+        return String(word[..<word.utf8.index(rest.startIndex, offsetBy: 2)])
+      }
+    }
+    return nil
   }
 
   /// The address without passwords, for reports and errors.
@@ -29,7 +70,9 @@ public enum ServerAddress {
   /// Leaves out too much rather than too little: of a URL everything between the first `:` behind the scheme
   /// and the last `@`.
   public static func shown(_ address: String) -> String {
-    guard let scheme = scheme(of: address) else { return shownPairs(address) }
+    guard let scheme = scheme(of: address) ?? otherScheme(of: address) else {
+      return shownPairs(address)
+    }
     // Scalars, not characters: a combining mark would hide the sign before it, and so show a password.
     var rest = address.unicodeScalars.dropFirst(scheme.unicodeScalars.count)
     if let at = rest.lastIndex(of: "@"), let colon = rest.firstIndex(of: ":"), colon < at {
@@ -57,7 +100,7 @@ public enum ServerAddress {
     }
     // The characters that libpq takes for blanks: others belong to the value.
     for pair in address.unicodeScalars.split(whereSeparator: {
-      " \t\n\u{B}\u{C}\r".contains(sign: $0)
+      blanks.contains(sign: $0)
     }) {
       guard let equals = pair.firstIndex(of: "=") else { continue }
       guard keywords.contains(String(pair[..<equals])) else { continue }

@@ -42,7 +42,8 @@ package struct ServerQuery: Sendable, Equatable {
     guard !text.isEmpty else { throw .invalidOption("\(server): the query is empty") }
     self.text = text
     address = parts.server + (others.isEmpty ? "" : "?" + others.joined(separator: "&"))
-    shown = ServerAddress.shown(address) + "?\(Self.key)" + Self.shown(text)
+    shown =
+      ServerAddress.shown(address) + (others.isEmpty ? "?" : "&") + Self.key + Self.shown(text)
   }
 
   private static let key = "query="

@@ -23,9 +23,9 @@ struct LoadPlan: Sendable {
   let retrySeconds: Double
   /// The policy for rows whose key exists already; nil: rows go straight into the table.
   let keys: KeyedTable?
+  /// Whether a row may refer to another row of the table.
+  var refersToItself = false
 
-  /// How long a statement may wait for locks, in milliseconds.
-  static let lockMilliseconds = 30_000
   /// How long the server waits for a silent client inside a transaction, in milliseconds.
   static let idleMilliseconds = 60_000
   /// Seconds without an answer after which a connection is closed. A batch may take long where triggers and

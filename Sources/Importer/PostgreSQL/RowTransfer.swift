@@ -42,22 +42,19 @@ struct RowTransfer {
   {
     counts.imported = 0
     var refused: [Reject] = []
-    func refuse(_ row: Int, _ reason: String) throws {
-      guard let reject = range.reject(row, reason: "the server refuses the row: \(reason)") else {
-        return
-      }
+    func refuse(_ row: Int, _ error: ServerError) throws {
+      let advice = isOrphan(error) ? Self.orphanAdvice : ""
+      guard
+        let reject = range.reject(
+          row, reason: "the server refuses the row: \(error.words)\(advice)")
+      else { return }
       counts.rejected += 1
       refused.append(reject)
       try told(refused)
     }
     guard let keys = plan.keys else {
-      try search(range.rowCount, copiedInto: plan.tableName, refuse) { rows, opening in
-        try connection.run(opening)
-        try copy(rows, plan.copy)
-      } taken: { rows, _ in
-        counts.imported += rows.count
-      }
-      return refused
+      counts.imported = try copyCarefully(refuse)
+      return refused.sorted { $0.record < $1.record }
     }
     // The rows are copied once, less those that are not of the columns' types; then they are merged.
     let stage = KeyStage(plan, keys, connection)
@@ -74,7 +71,7 @@ struct RowTransfer {
       throw leftOut(staged.count - waiting.count, of: staged.count)
     }
     try search(
-      staged.count, copiedInto: nil, { place, reason in try refuse(staged[place], reason) }
+      staged.count, copiedInto: nil, { place, error in try refuse(staged[place], error) }
     ) { places, opening in
       try stage.merge(waiting[places], opening)
     } taken: { places, merged in
@@ -85,28 +82,70 @@ struct RowTransfer {
     return refused.sorted { $0.record < $1.record }
   }
 
+  /// Copies rows straight into the table.
+  ///
+  /// A row that refers to one behind it is refused as long as that one is not there: such rows are tried
+  /// again after all others, as often as any is taken.
+  ///
+  /// - Parameter refuse: called with each row that is refused in the end.
+  /// - Returns: the number of rows that the server has taken.
+  private func copyCarefully(_ refuse: (Int, ServerError) throws -> Void) throws -> Int {
+    var rows = Array(0..<range.rowCount)
+    var orphans: [(row: Int, error: ServerError)] = []
+    var taken = 0
+    repeat {
+      let before = taken
+      orphans = []
+      try search(rows.count, copiedInto: plan.tableName) { place, error in
+        if isOrphan(error) {
+          orphans.append((rows[place], error))
+        } else {
+          try refuse(rows[place], error)
+        }
+      } _: { places, opening in
+        try connection.run(opening)
+        try copy(rows[places], plan.copy)
+      } taken: { places, _ in
+        taken += places.count
+      }
+      if taken == before { break }
+      // To and fro: rows that refer to those before them and behind them are found equally fast.
+      rows = orphans.map(\.row).reversed()
+    } while !rows.isEmpty
+    for orphan in orphans { try refuse(orphan.row, orphan.error) }
+    return taken
+  }
+
+  /// Whether a row is refused that may be taken once another row of the table is there.
+  private func isOrphan(_ error: ServerError) -> Bool {
+    plan.refersToItself && error.sqlState == SQLState.foreignKeyViolation
+  }
+
+  private static let orphanAdvice =
+    "; where it refers to a record of a later batch, import the rejected records once more"
+
   /// Tries rows window by window, and finds those that the server refuses: by the line that its error names,
   /// or else by halving.
   ///
   /// - Parameters:
   ///   - table: what the server calls the table that `attempt` copies into; nil: its errors name no lines.
-  ///   - refuse: called with each row that is refused, and the reason, in order.
+  ///   - refuse: called with each row that is refused, and the error, in order.
   ///   - attempt: transfers rows in a savepoint, which the given statement opens.
   ///   - taken: called with rows that the server has taken.
   /// - Complexity: two attempts for each refused row where the server names the line, else O(log(rows)), and
   ///   one where the row before is refused, too.
   private func search<Result>(
-    _ count: Int, copiedInto table: String?, _ refuse: (Int, String) throws -> Void,
+    _ count: Int, copiedInto table: String?, _ refuse: (Int, ServerError) throws -> Void,
     _ attempt: (Range<Int>, _ opening: String) throws -> Result,
     taken: (Range<Int>, Result) throws -> Void
   ) throws {
     var next = 0
     var width = count
-    /// The row that the server's error has named, with the server's reason.
-    var known: (row: Int, reason: String)?
+    /// The row that the server has named in its error.
+    var known: (row: Int, error: ServerError)?
     while next < count {
       if let found = known, found.row == next {
-        try refuse(found.row, found.reason)
+        try refuse(found.row, found.error)
         known = nil
         next += 1
         // Often the next one is like it. Where the server tells lines, it costs no more to try two.
@@ -123,10 +162,10 @@ struct RowTransfer {
         guard let state = error.sqlState, SQLState(state).isOfRows else { throw error }
         let line = table.flatMap { Self.line(error.context, table: $0) }
         if let row = line.map({ next + $0 - 1 }), row < end {
-          known = (row, error.words)
+          known = (row, error)
           width = max(1, row - next)
         } else if end - next == 1 {
-          known = (next, error.words)
+          known = (next, error)
         } else {
           width = (end - next) / 2
         }
@@ -175,9 +214,17 @@ struct RowTransfer {
     }
   }
 
-  private func copy(_ rows: Range<Int>, _ statement: String) throws {
+  private func copy(_ rows: some Collection<Int>, _ statement: String) throws {
     let taken = try connection.copy(statement) { (put) throws(ServerError) in
-      try range.forText(ofRows: rows) { (bytes) throws(ServerError) in try put(bytes) }
+      var rest = rows[...]
+      while let first = rest.popFirst() {
+        var next = first + 1
+        while rest.first == next {
+          rest.removeFirst()
+          next += 1
+        }
+        try range.forText(ofRows: first..<next) { (bytes) throws(ServerError) in try put(bytes) }
+      }
     }
     guard taken == rows.count else { throw leftOut(rows.count - taken, of: rows.count) }
   }

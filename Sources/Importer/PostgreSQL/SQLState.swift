@@ -8,6 +8,8 @@ struct SQLState: Equatable {
 
   /// Violated unique constraint.
   static let uniqueViolation = "23505"
+  /// Violated foreign key.
+  static let foreignKeyViolation = "23503"
   /// The server, or the transaction, only reads.
   static let readOnly = "25006"
 
@@ -57,12 +59,15 @@ struct SQLState: Equatable {
       || code.utf8.first.map { [UInt8(ascii: "U"), UInt8(ascii: "Z")].contains($0) } ?? false
   }
 
+  static let passwordAdvice =
+    "; check user and password (PGPASSWORD, PGPASSFILE or ~/.pgpass keep it out of the command)"
+
   /// Advice for the user; empty where the server's message suffices.
   var advice: String {
     switch code {
-    case "28P01", "28000":
-      "; check user and password (PGPASSWORD, PGPASSFILE or ~/.pgpass keep it out of the command)"
+    case "28P01", "28000": Self.passwordAdvice
     case "3D000": "; create the database first, or name another one"
+    case "3F000": "; create the schema first, or choose a name without a point with --table"
     case "42501": "; have the rights granted: docs/distributed.md lists what an import needs"
     case Self.readOnly:
       "; this server only reads: name the primary, or several hosts and target_session_attrs=read-write"

@@ -188,7 +188,8 @@ final class ServerConnection: ServerLink {
         "requirepeer",
       ].contains(where: text.contains)
       let kind: ServerError.Kind = isTrust ? .missing : Self.isOfAddress(text) ? .usage : .busy
-      return ServerError(kind, "\(name): \(text)", isDisconnected: true)
+      let advice = text.contains("no password supplied") ? SQLState.passwordAdvice : ""
+      return ServerError(kind, "\(name): \(text)\(advice)", isDisconnected: true)
     }
     return ServerError(
       state.kind, "\(name): \(text)\(state.advice)", sqlState: state.code, isDisconnected: true)

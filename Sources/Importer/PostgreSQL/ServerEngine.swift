@@ -12,9 +12,17 @@ struct ServerEngine: Sendable, Equatable {
   }
 
   let kind: Kind
+  /// How long a statement may wait for locks, in milliseconds.
+  private(set) var lockMilliseconds = 30_000
 
   /// Names in the versions of servers on which the import can promise nothing.
   private static let unsupported = ["Redshift", "Materialize", "QuestDB"]
+
+  /// Whoever does not want to wait long does not want to wait long for a lock either. Rows of the tables
+  /// beside the table are locked for as long as a batch takes.
+  mutating func waitForLocks(atMost seconds: Double) {
+    lockMilliseconds = Int(min(30, max(1, seconds)) * 1000)
+  }
 
   // MARK: Finding
 
@@ -102,7 +110,7 @@ struct ServerEngine: Sendable, Equatable {
   /// another client afterwards.
   func begin(isSynchronous: Bool) -> [String] {
     let limits = [
-      "SET LOCAL lock_timeout = \(LoadPlan.lockMilliseconds)",
+      "SET LOCAL lock_timeout = \(lockMilliseconds)",
       "SET LOCAL idle_in_transaction_session_timeout = \(LoadPlan.idleMilliseconds)",
       "SET LOCAL statement_timeout = 0",
     ]

@@ -6,8 +6,8 @@ struct ServerTable: Sendable {
     let name: String
     /// The type by which values are read and sent; nil: as they are spelled, for the server to read.
     let type: ColumnType?
-    /// The server's name for its type.
-    let typeName: String
+    /// Whether it stores every digit.
+    let isNumeric: Bool
     let isNullable: Bool
     /// Whether a row may omit its value.
     let hasDefault: Bool
@@ -18,10 +18,10 @@ struct ServerTable: Sendable {
     let isAlwaysIdentity: Bool
 
     init(
-      name: String, type: ColumnType?, typeName: String, isNullable: Bool, hasDefault: Bool,
+      name: String, type: ColumnType?, isNumeric: Bool, isNullable: Bool, hasDefault: Bool,
       isGenerated: Bool, isIdentity: Bool, isAlwaysIdentity: Bool
     ) {
-      (self.name, self.type, self.typeName) = (name, type, typeName)
+      (self.name, self.type, self.isNumeric) = (name, type, isNumeric)
       (self.isNullable, self.hasDefault) = (isNullable, hasDefault)
       (self.isGenerated, self.isIdentity) = (isGenerated, isIdentity)
       self.isAlwaysIdentity = isAlwaysIdentity
@@ -31,12 +31,10 @@ struct ServerTable: Sendable {
     init(making name: String, _ type: ColumnType, isNumeric: Bool, isNullable: Bool) {
       self.init(
         name: name, type: type == .data ? nil : type,
-        typeName: ServerTable.typeName(type, isNumeric: isNumeric), isNullable: isNullable,
+        isNumeric: ServerTable.typeName(type, isNumeric: isNumeric) == "numeric",
+        isNullable: isNullable,
         hasDefault: false, isGenerated: false, isIdentity: false, isAlwaysIdentity: false)
     }
-
-    /// Whether it stores every digit.
-    var isNumeric: Bool { typeName.hasPrefix("numeric") }
   }
 
   let schema: String
@@ -44,6 +42,8 @@ struct ServerTable: Sendable {
   let columns: [ServerColumn]
   /// How Citus distributes it; nil: not at all.
   var distribution: Distribution?
+  /// Whether a foreign key refers to the table itself, so that the order of its rows counts.
+  var refersToItself = false
   /// Whether a trigger may change rows before they are inserted; asked by `findRowTriggers`.
   private(set) var hasRowTriggers = false
 
@@ -67,8 +67,10 @@ struct ServerTable: Sendable {
         place.schema.map { "n.nspname = \(SQLText.literal($0))" }
         ?? "pg_catalog.pg_table_is_visible(c.oid)"
       let row = try connection.run(
-        "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence FROM pg_catalog.pg_class c JOIN "
-          + "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = "
+        "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relpersistence, EXISTS (SELECT 1 "
+          + "FROM pg_catalog.pg_constraint f WHERE f.contype = 'f' AND f.conrelid = c.oid AND f.confrelid = "
+          + "c.oid) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+          + "WHERE c.relname = "
           + "\(SQLText.literal(place.name)) AND \(visible) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') "
           + "ORDER BY 1 LIMIT 1"
       ).last?.rows.first
@@ -78,7 +80,7 @@ struct ServerTable: Sendable {
       }
       let table = ServerTable(
         schema: schema, name: name, columns: try columns(oid, connection),
-        distribution: try Distribution(oid, connection))
+        distribution: try Distribution(oid, connection), refersToItself: row[5] == "t")
       try table.check(kind: row[3] ?? "", persistence: row[4] ?? "", oid, connection)
       return table
     }
@@ -166,25 +168,41 @@ struct ServerTable: Sendable {
       connection.serverVersion >= 120_000 ? "a.attgenerated <> ''" : "false"
     let rows =
       try connection.run(
-        "SELECT a.attname, a.atttypid::bigint, pg_catalog.format_type(a.atttypid, a.atttypmod), "
-          + "a.attnotnull, a.atthasdef, \(generated), a.attidentity <> '', a.attidentity = 'a' FROM "
+        "SELECT a.attname, a.atttypid::bigint, a.attnotnull, a.atthasdef, \(generated), "
+          + "a.attidentity <> '', a.attidentity = 'a' FROM "
           + "pg_catalog.pg_attribute a WHERE a.attrelid = \(oid) AND a.attnum > 0 AND NOT "
           + "a.attisdropped ORDER BY a.attnum"
       ).last?.rows ?? []
+    let isKnown = rows.allSatisfy { $0.int(1).flatMap(type) != nil }
+    let domains = isKnown ? [:] : try domains(connection)
     return rows.map { row in
-      ServerColumn(
-        name: row[0] ?? "", type: row.int(1).flatMap(type), typeName: row[2] ?? "",
-        isNullable: row[3] != "t", hasDefault: row[4] == "t" || row[6] == "t",
-        isGenerated: row[5] == "t", isIdentity: row[6] == "t", isAlwaysIdentity: row[7] == "t")
+      var oid = row.int(1) ?? 0
+      // Domains may be made of domains; a server that lies must not hold us up.
+      for _ in 0..<64 { oid = domains[oid] ?? oid }
+      return ServerColumn(
+        name: row[0] ?? "", type: type(oid), isNumeric: oid == numeric, isNullable: row[2] != "t",
+        hasDefault: row[3] == "t" || row[5] == "t", isGenerated: row[4] == "t",
+        isIdentity: row[5] == "t", isAlwaysIdentity: row[6] == "t")
     }
   }
+
+  /// What each domain of the database is made of, by OIDs: a type, or another domain.
+  private static func domains(_ connection: any ServerLink) throws -> [Int: Int] {
+    let rows =
+      try connection.run(
+        "SELECT oid::bigint, typbasetype::bigint FROM pg_catalog.pg_type WHERE typtype = 'd'"
+      ).last?.rows ?? []
+    return Dictionary(rows.map { ($0.int(0) ?? 0, $0.int(1) ?? 0) }) { first, _ in first }
+  }
+
+  private static let numeric = 1700
 
   /// The type by which values of a PostgreSQL type are read, by its OID, the same in every database.
   static func type(_ oid: Int) -> ColumnType? {
     switch oid {
     case 16: .bool
     case 20, 21, 23: .int
-    case 700, 701, 1700: .double
+    case 700, 701, numeric: .double
     case 1082: .date
     case 1083: .time
     // Both types get the moment in UTC: the type without a zone would silently drop another zone.

@@ -146,7 +146,8 @@ extension InputPlanner {
     // Records are numbered from the first one without names.
     splitter.nextRecord = 1
     return FoundHeader(
-      header: Header(rows: rows.map { form.names($0) }, endsWithDelimiter: ends),
+      header: Header(
+        rows: rows.map { form.names($0) }, endsWithDelimiter: ends, areExact: types != nil),
       endsWithDelimiter: ends, isWithoutFirstName: form == .withoutFirst, line: line)
   }
 

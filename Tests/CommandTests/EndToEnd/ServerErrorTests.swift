@@ -151,7 +151,11 @@ import Testing
       ["import", "postgresql://u:SECRET@h/d?query=x&query=y", "--into", "x.sheaf"],
       ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf", "--resume"],
       ["import", "postgresql://u:SECRET@h/d?query=x", "--into", "x.sheaf", "--delimiter", ";"],
-      ["check", "host=h password=SECRET"],
+      ["check", "host=h password=SECRET"], ["info", "mysql://u:SECRET@h/d"],
+      ["import", "x.csv", "--into", "POSTGRESQL://u:SECRET@h/d"],
+      ["import", "x.csv", "--into", "jdbc:postgresql://h/d?user=u&password=SECRET"],
+      ["import", "x.csv", "--into", "password=SECRET host=h user="],
+      ["import", "mysql://u:SECRET@h/d", "--into", "x.sheaf"],
     ])
   func otherCommands(_ words: [String]) throws {
     let result = try SheafProcess.run(words)

@@ -92,6 +92,47 @@ import Testing
     #expect(!reasons.contains("postgresql://"))
   }
 
+  @Test("Rows may refer to others of their batch, in any order, and to those of batches before")
+  func ownReferences() throws {
+    guard let bench = try ServerBench() else { return }
+    // Each row refers to the one behind it, the last of a batch to the last of the batch before.
+    var csv = "id,parent,n\n"
+    for id in 1...801 {
+      let parent =
+        switch id {
+        case 57: "9999"
+        // In the batch behind.
+        case 601: "801"
+        case 200, 801: ""
+        default: id % 200 == 0 ? "\(id - 200)" : "\(id + 1)"
+        }
+      csv += "\(id),\(parent),\(id)\n"
+    }
+    try bench.bench.write("a.csv", csv)
+    _ = try bench.query(
+      "CREATE TABLE t (id int PRIMARY KEY, parent int REFERENCES t, n int CHECK (n <> 450))")
+    let more = ["--table", "t", "--batch-size", "200", "--max-rejects", "unlimited"]
+    let report = try bench.report(["a.csv"], more)
+    #expect("\(report)".contains("refers to itself"), "\(report)")
+    func numbers(_ file: String) throws -> [Int] {
+      try bench.bench.text(file).split(separator: "\n").dropFirst().compactMap {
+        Int($0.prefix { $0 != "," })
+      }
+    }
+    // With a row go those that refer to it, and no others.
+    let refused = Array(1...57) + Array(401...450)
+    #expect(try numbers("rejects.csv") == refused + [601])
+    #expect(
+      try bench.bench.text("rejects.csv.reasons.jsonl").contains("import the rejected records once")
+    )
+    #expect(try bench.value("SELECT count(*) FROM t") == "\(801 - refused.count - 1)")
+    // What it refers to is there now.
+    try bench.bench.write("b.csv", bench.bench.text("rejects.csv"))
+    try bench.run(["b.csv"], more)
+    #expect(try numbers("rejects.2.csv") == refused)
+    #expect(try bench.value("SELECT count(*) FROM t") == "\(801 - refused.count)")
+  }
+
   @Test("A file of nothing but rows that the server refuses is rejected, row by row")
   func allRefused() throws {
     guard let bench = try ServerBench() else { return }

@@ -191,6 +191,9 @@ import Testing
     #expect(
       try queries.export("SELECT 1 AS \"x,\"\"y\", 2 AS \"two\nlines\", 3 AS a, 4 AS a")
         == "\"x,\"\"y\",\"two\nlines\",a,a_2\n1,2,3,4\n")
+    // Blanks belong to a name: these are three.
+    #expect(
+      try queries.export("SELECT 1 AS \" a\", 2 AS a, 3 AS \" \"") == " a,a, \n1,2,3\n")
   }
 
   @Test("What goes out comes back")

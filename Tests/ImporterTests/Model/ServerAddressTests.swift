@@ -10,9 +10,26 @@ import Testing
       ("dbname=x", true),
       ("service=prod", true), ("a.sheaf", false), ("./host=h", false), ("/tmp/host=h", false),
       ("hosts=h", false), ("postgresql", false), ("", false), ("POSTGRESQL://h", false),
+      ("password=x host=h", true), (" host=h", true), ("host = h", true), ("host h=", false),
+      ("=host", false), ("connect_timeout=3 host=h", true), ("HOST=h", false), ("host", false),
     ])
   func servers(_ text: String, _ isServer: Bool) {
     #expect(ServerAddress.isServer(text) == isServer)
+  }
+
+  @Test(
+    "Addresses of something else are told from files, and shown without passwords",
+    arguments: [
+      ("mysql://u:SECRET@h/d", "mysql://u@h/d"), ("POSTGRESQL://u:SECRET@h", "POSTGRESQL://u@h"),
+      ("jdbc:postgresql://h/d?user=u&password=SECRET", "jdbc:postgresql://h/d?user=u"),
+      (" postgresql://u:SECRET@h/d", " postgresql://u@h/d"), ("./a://b:c@d", nil),
+      ("a:/b:c@d", nil),
+      ("a/b://c:d@e", nil), ("é://b:c@d", nil), ("postgresql://u@h", nil), ("a:b", nil),
+      ("://", "://"),
+    ])
+  func others(_ word: String, _ shown: String?) {
+    #expect(ServerAddress.isOfOther(word) == (shown != nil))
+    if let shown { #expect(ServerAddress.withoutPassword(word) == shown) }
   }
 
   @Test(

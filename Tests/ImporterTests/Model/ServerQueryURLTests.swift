@@ -25,6 +25,8 @@ import Testing
   func shown() throws {
     let query = try #require(try ServerQuery("postgresql://u:SECRET@h/d?query=SELECT%0A  1"))
     #expect(query.shown == "postgresql://u@h/d?query=SELECT 1")
+    let parameter = try #require(try ServerQuery("postgresql://h/d?query=TABLE t&port=1"))
+    #expect(parameter.shown == "postgresql://h/d?port=1&query=TABLE t")
     let hidden = try #require(
       try ServerQuery("postgresql://h/d?query=SELECT dblink('password=SECRET')"))
     #expect(hidden.shown == "postgresql://h/d?query=...")

@@ -28,6 +28,16 @@ import Testing
     #expect((engine.problem(version, number: number) == nil) == isTaken)
   }
 
+  @Test(
+    "A lock is waited for as long as the user wants to wait, and half a minute at most",
+    arguments: [(0.0, 1000), (5, 5000), (60, 30_000), (1e12, 30_000)])
+  func locks(_ seconds: Double, _ milliseconds: Int) {
+    var engine = ServerEngine(kind: .postgreSQL)
+    engine.waitForLocks(atMost: seconds)
+    let statements = engine.begin(isSynchronous: true)
+    #expect(statements.contains("SET LOCAL lock_timeout = \(milliseconds)"))
+  }
+
   @Test("Each transaction begins with what its engine knows", arguments: ServerEngine.Kind.allCases)
   func begin(_ kind: ServerEngine.Kind) {
     let statements = ServerEngine(kind: kind).begin(isSynchronous: false)
