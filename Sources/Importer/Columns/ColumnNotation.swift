@@ -81,7 +81,7 @@ struct ColumnNotation {
     {
       self.missing = missing
       let reading = missing.reading
-      if reading.notation != nil || !reading.type.hasClasses {
+      if reading.notation != nil || !reading.type.hasClasses || missing.hasInfinities {
         (strictType, strictNotation) = (reading.type, reading.notation)
       }
       hint = missing.note(name)

@@ -44,6 +44,9 @@ package enum HeaderSniffer {
     let typed = table.withoutNames(figures, standing)
     if !figures.isEmpty {
       if let reason = OrderedNames.reason(records, typed: figures) { return .yes(reason) }
+      if table.areLabels(figures) {
+        return .yes("\(shown(figures[0])) and others are no numbers, and above nothing but numbers")
+      }
       // Figures over a column without figures are not values of it.
       let values = typed.filter { table.hasFigures($0) }
       if let place = values.first {
@@ -146,6 +149,17 @@ package enum HeaderSniffer {
     func mayBeLabel(_ column: Int) -> Bool {
       first[column].map { $0.utf8.count <= 4 && $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }
         ?? false
+    }
+
+    /// Whether all figures, at least two of them and behind a first cell without, are above nothing but
+    /// numbers of at least two records, and are no numbers: ranges (`10-19`), or dates.
+    func areLabels(_ figures: [Int]) -> Bool {
+      guard figures.count > 1, shapes.first?.isTyped == false, below.count > 1 else { return false }
+      return figures.allSatisfy { column in
+        guard shapes[column] == .figures || shapes[column] == .date else { return false }
+        let known = cells(column).map { CellShape($0) }.filter { !$0.isBlank }
+        return known.count > 1 && known.allSatisfy { $0 == .number }
+      }
     }
 
     /// The first column in which the first cell occurs again, if that is so in at least one column of eight.
