@@ -94,6 +94,20 @@ struct ColumnNotation {
     keep(stored?.reading ?? (keepsText ? .text : found ?? .text), name)
   }
 
+  /// The column with only the candidates of a meaning.
+  func keeping(meaning: Int) -> ColumnNotation {
+    var kept = self
+    kept.candidates = candidates.filter { $0.meaning == meaning }
+    return kept
+  }
+
+  /// The column as text, whatever its values look like.
+  func asText(hint: String) -> ColumnNotation {
+    var text = self
+    (text.candidates, text.keepsText, text.hint) = ([], true, hint)
+    return text
+  }
+
   /// Keeps the present type, whatever values come later.
   private mutating func keep(_ reading: Reading, _ name: String) {
     (strictType, strictNotation) = (reading.type, reading.notation)

@@ -22,6 +22,11 @@ package enum HeaderSniffer {
       Judgement(isHeader: true, isCertain: isCertain, reason: reason)
     }
 
+    /// Figures in the first record are in quotes, and no others are.
+    static var quoted: Judgement {
+      .yes("all fields of the first record are in quotes, and the figures below are not")
+    }
+
     static func no(_ reason: String) -> Judgement {
       Judgement(isHeader: false, isCertain: false, reason: reason)
     }

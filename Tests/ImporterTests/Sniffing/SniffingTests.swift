@@ -132,6 +132,17 @@ import Testing
       (",0,1\n0,1.5,2.5\n1,3.5,1.5\n", "0: column1|0|1"),
       ("Month,0\n2016-01-01,129.5\n2016-02-01,306.5\n2016-03-01,143.5\n", "0: Month|0"),
       ("id,100022,100025\nid1,TRUE,FALSE\nid2,TRUE,TRUE\nid3,FALSE,TRUE\n", "0: id|100022|100025"),
+      // Figures in quotes above some without, as R writes names; not those that need quotes, or below.
+      (
+        "\"86\" \"37\" \"83\"\n\"1\" 0 5 1\n\"2\" 4 1 0\n\"3\" 1 1 1\n\"4\" 0 0 1\n\"5\" 0 0 2\n",
+        "0: column1|86|37|83"
+      ),
+      ("\"10\",\"7\"\n1.5,2\n2.5,3\n", "0: 10|7"),
+      ("\"10\",7\n\"11\",2\n\"12\",5\n", "0: 2 columns"),
+      ("\"10\",\"7\"\n\"1.5\",\"2\"\n\"2.5\",\"3\"\n", "0: 2 columns"),
+      ("\"10\",\"7\"\n\"11\",2\n\"12\",\"5\"\n", "0: 2 columns"),
+      ("\"1,234\",\"5,678\"\n567,890\n678,432\n", "0: 2 columns"),
+      ("\"10\",\"7\"\n1.5,2\n", "0: 2 columns"),
       // Ranges and days above numbers, and what is above others like them, alone, or above one record.
       (",2-9,10-19,20+\nA,43,16,3\nB,6,11,10\n", "0: column1|2-9|10-19|20+"),
       ("city,5/1/20,3/1/20\nA,43,16\nB,6,11\n", "0: city|5/1/20|3/1/20"),
