@@ -196,6 +196,9 @@ package enum HeaderSniffer {
         if beginsSeries(column) { return "'\(shown)' is numbered like the values below it" }
         if isSign(column) { return "'\(shown)' has no letter, like the values below it" }
         if isInFolder(column) { return "'\(shown)' is in the same folder as the values below it" }
+        if hasExtension(column) {
+          return "'\(shown)' is the name of a file, like the values below it"
+        }
       }
       if let column = equalNeighbours {
         return "columns \(column + 1) and \(column + 2) are the same in the first record and below"
@@ -267,6 +270,25 @@ package enum HeaderSniffer {
       else { return false }
       let known = cells(column).filter { !CellShape($0).isBlank }
       return known.count > 1 && known.allSatisfy { $0.hasPrefix(cell[...slash]) }
+    }
+
+    /// Whether a cell ends with a point and up to four letters, as do at least 80% of those below it, and one
+    /// of them with the same letters: names of files, or of hosts.
+    private func hasExtension(_ column: Int) -> Bool {
+      guard let cell = first[column], let ending = Self.ending(cell) else { return false }
+      let known = cells(column).filter { !CellShape($0).isBlank }
+      let endings = known.compactMap(Self.ending)
+      return known.count > 1 && endings.contains(ending) && endings.count * 5 >= known.count * 4
+    }
+
+    /// The letters behind the last point of a word; nil where these are none, or more than four.
+    private static func ending(_ cell: String) -> Substring? {
+      guard let point = cell.lastIndex(of: "."), point > cell.startIndex, !cell.contains(" ") else {
+        return nil
+      }
+      let ending = cell[cell.index(after: point)...]
+      return (1...4).contains(ending.utf8.count)
+        && ending.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 } ? ending : nil
     }
 
     /// Four words or more that end with a full stop.

@@ -167,7 +167,13 @@ import Testing
       ("so be it\nso be it\nso be it\n", "0: 1 columns"),
       ("😀\tgrin\n😁\tbeam\n🤣\troll\n", "0: 2 columns"),
       ("a/b.json\na/c.json\na/d.json\n", "0: 1 columns"),
+      ("000-x.xml\n{m}-y.xml\nz.cfg\nw.xml\n", "0: 1 columns"),
+      ("a.com,x\nb.c.com,y\nc.org,z\n", "0: 2 columns"),
       // Names that look like such texts.
+      ("a.xml\nb.cfg\nc.cfg\nd.pdf\ne.txt\n", "0: a.xml"),
+      ("a.xml\nb.xml\nc\nd.xml\ne\n", "0: a.xml"),
+      ("Sepal.Length,x\na.Length,y\nb.Length,z\n", "0: Sepal.Length|x"),
+      ("e.g. com\na. com\nb. com\n", "0: e.g. com"), ("a.com,x\nb.com,y\n", "0: a.com|x"),
       ("icon\ttext\n😁\tbeam\n🤣\troll\n", "0: icon|text"),
       ("?\ttext\nx\tbeam\n🤣\troll\n", "0: ?|text"),
       ("a/c,x\na/b,y\nc/d,z\n", "0: a/c|x"), ("in/out\nup\ndown\n", "0: in/out"),
