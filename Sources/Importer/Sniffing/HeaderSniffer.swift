@@ -273,9 +273,12 @@ package enum HeaderSniffer {
     }
 
     /// Whether a cell ends with a point and up to four letters, as do at least 80% of those below it, and one
-    /// of them with the same letters: names of files, or of hosts.
+    /// of them with the same letters: names of files, or of hosts. Not in a record whose first field is empty,
+    /// as above the names of rows.
     private func hasExtension(_ column: Int) -> Bool {
-      guard let cell = first[column], let ending = Self.ending(cell) else { return false }
+      guard shapes.first?.isBlank == false, let cell = first[column],
+        let ending = Self.ending(cell)
+      else { return false }
       let known = cells(column).filter { !CellShape($0).isBlank }
       let endings = known.compactMap(Self.ending)
       return known.count > 1 && endings.contains(ending) && endings.count * 5 >= known.count * 4
