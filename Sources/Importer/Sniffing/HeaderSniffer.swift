@@ -273,8 +273,8 @@ package enum HeaderSniffer {
     }
 
     /// Whether a cell ends with a point and up to four letters, as do at least 80% of those below it, and one
-    /// of them with the same letters: names of files, or of hosts. Not in a record whose first field is empty,
-    /// as above the names of rows.
+    /// of them with the same letters: names of files, or of hosts. Not in a record whose first field is
+    /// empty, as above the names of rows.
     private func hasExtension(_ column: Int) -> Bool {
       guard shapes.first?.isBlank == false, let cell = first[column],
         let ending = Self.ending(cell)
