@@ -5,6 +5,8 @@ import Engine
 struct ColumnBatch: Sendable {
   enum Rows: Sendable {
     case none
+    /// So many that were only looked at.
+    case seen(Int)
     case encoded(EncodedCluster)
     case spelled(SpelledRows)
     case keyed(KeyedRows)

@@ -66,7 +66,7 @@ final class ColumnBatchBuilder {
   /// Nil when there are no rows.
   private func look(_ matrix: RowMatrix, _ chunk: Chunk) throws -> Seen? {
     guard matrix.rowCount > 0 else { return nil }
-    if plan.encodes, !meetsKnownKeys {
+    if plan.encodes, !plan.onlyFindsTypes, !meetsKnownKeys {
       return try encode(matrix, chunk).map {
         Seen(columns: $0.columns.map(\.spellings), cluster: $0)
       }
@@ -99,6 +99,7 @@ final class ColumnBatchBuilder {
     _ seen: Seen?, _ matrix: RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) throws -> ColumnBatch.Rows {
     guard let seen else { return .none }
+    if plan.onlyFindsTypes { return .seen(matrix.rowCount) }
     if let key = plan.keyColumns.first {
       var rows = try keyedRows(seen.cluster, key, matrix, parsed, chunk)
       rows.scouted = try scout?.look(rows, plan)

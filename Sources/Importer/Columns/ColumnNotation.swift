@@ -83,7 +83,7 @@ struct ColumnNotation {
     {
       self.missing = missing
       let reading = missing.reading
-      if reading.notation != nil || !reading.type.hasClasses {
+      if reading.notation != nil || !reading.type.hasClasses || missing.hasInfinities {
         (strictType, strictNotation) = (reading.type, reading.notation)
       }
       hint = missing.note(name)
@@ -94,6 +94,20 @@ struct ColumnNotation {
     guard isCompared, strictType == nil else { return }
     let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints)
     keep(stored?.reading ?? (keepsText ? .text : found ?? .text), name)
+  }
+
+  /// The column with only the candidates of a meaning.
+  func keeping(meaning: Int) -> ColumnNotation {
+    var kept = self
+    kept.candidates = candidates.filter { $0.meaning == meaning }
+    return kept
+  }
+
+  /// The column as text, whatever its values look like.
+  func asText(hint: String) -> ColumnNotation {
+    var text = self
+    (text.candidates, text.keepsText, text.hint) = ([], true, hint)
+    return text
   }
 
   /// Keeps the present type, whatever values come later.

@@ -76,6 +76,8 @@ struct ImportPlan: Sendable {
   let encodes: Bool
   /// Records in a batch; nil: all in one.
   let batchRecords: Int?
+  /// Whether rows are only looked at, for the types of their columns, and kept nowhere.
+  var onlyFindsTypes = false
   /// Whether the place of each row's record is recorded.
   var keepsPlaces = false
   /// The likely encoding of a record that is not UTF-8, from the beginning of the input.

@@ -15,6 +15,9 @@ struct MissingValues: Equatable {
   /// The classes that values may have, when the reading has no notation.
   let bounds: TypeSet
 
+  /// Whether `inf` is among the other values, which is a double only in a column that is declared so.
+  var hasInfinities: Bool { reading.type == .double && bounds.contains(.longDecimal) }
+
   /// Words that programs write for a missing value, and hardly for anything else. `NaN` and `nan` are
   /// numbers.
   static let words = ShortWords(["NULL", "Null", "null", "NA", "N/A", "n/a", "#N/A", "\\N", "-"])
@@ -80,7 +83,8 @@ struct MissingValues: Equatable {
   private static func bounds(_ type: ColumnType, _ classes: TypeSet) -> TypeSet {
     switch type {
     case .int: classes.contains(.bigInt) ? [.int, .bigInt] : [.int, .double]
-    case .double: [.int, .double]
+    case .double:
+      classes.contains(.longDecimal) ? [.int, .double, .longDecimal] : [.int, .double]
     case .date: [.date, .dateTime]
     case .bool, .dateTime, .time, .decimal, .uuid, .text, .data: TypeSet.accepted(by: type)
     }

@@ -39,7 +39,9 @@ struct NotationFinder {
       // Numbers that the user declared to be dates, such as 20180803.
       return classes.inferredType == .int && !toldFormats.isEmpty ? dates(fields) : []
     }
-    for find in [dates, { shortDates($0) }, times, bools, AmountFinder.candidates, wides] {
+    for find in [
+      dates, { shortDates($0) }, times, bools, AmountFinder.candidates, wides, infinities,
+    ] {
       let found = find(fields)
       if !found.isEmpty { return found }
     }
@@ -281,6 +283,21 @@ struct NotationFinder {
     else { return [] }
     let decimals = [ReadingCandidate(Reading(.decimal))]
     return Self.fit(decimals, fields) ? decimals : []
+  }
+
+  /// Numbers with `inf` or `-inf` among them, which alone may be a name.
+  private func infinities(_ fields: [[UInt8]]) -> [ReadingCandidate] {
+    guard toldNumbers == nil else { return [] }
+    var classes: TypeSet = []
+    for field in fields {
+      let type = field.withUnsafeBytes(TypeSet.of)
+      if type == .longDecimal, field.last != UInt8(ascii: "f") { return [] }
+      classes.formUnion(type)
+    }
+    let isMixture =
+      classes.contains(.longDecimal) && !classes.isDisjoint(with: [.int, .double])
+      && classes.isSubset(of: [.int, .double, .longDecimal])
+    return isMixture ? [ReadingCandidate(Reading(.double))] : []
   }
 
   // MARK: Numbers

@@ -188,6 +188,7 @@ final class BatchWriter {
   ) throws -> [Reject] {
     switch batch.rows {
     case .none: break
+    case .seen(let count): pending.imported += count
     case .encoded(let cluster):
       pending.imported += cluster.rowCount
       try destination.append(.encoded(cluster))

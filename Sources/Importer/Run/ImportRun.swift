@@ -312,8 +312,10 @@ struct ImportRun {
   ) throws {
     let (file, files) = (files[index], files)
     let isLast = index == files.count - 1
-    var plan = ImportPlan(
-      file, opened, start.match, options, encodes: verifier == nil ? nil : false)
+    // Whole chunks are enough for types.
+    let encodes = options.isSniffing ? true : verifier == nil ? nil : false
+    var plan = ImportPlan(file, opened, start.match, options, encodes: encodes)
+    plan.onlyFindsTypes = options.isSniffing
     plan.keepsPlaces = verifier != nil
     try verifier?.begin(file.path, plan)
     if let known = start.known { try noteShortage(file, known.rejects) }

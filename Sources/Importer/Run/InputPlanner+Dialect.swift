@@ -22,6 +22,7 @@ extension InputPlanner {
     dialect.keepsTextBehindQuotes = options.quotes == .lenient
     var found = FoundDialect(
       dialect: dialect, leadingComments: sniffer.leadingComments, trials: sniffer.trials)
+    noteNames(sniffer, sample, &notes)
     // Several names mean several columns.
     if case .names(let names) = options.header, names.count > 1 { return found }
     guard given.delimiter == nil, options.headerLines == 1,
@@ -40,5 +41,22 @@ extension InputPlanner {
     return FoundDialect(
       dialect: found.dialect, leadingComments: sniffer.leadingComments,
       trials: found.trials + sniffer.trials, isLone: true)
+  }
+
+  /// Notes names that may be none, and a comment that may have them.
+  private func noteNames(_ sniffer: DialectSniffer, _ sample: Sample, _ notes: inout [String]) {
+    guard options.header == .sniffed, options.headerLines == 1 else { return }
+    if sniffer.mayHaveTitle, options.skipLines == nil {
+      let title = sample.bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+      notes.append(
+        "the words of the first line, '\(String(decoding: title.prefix(60), as: UTF8.self))', do not stand "
+          + "above the columns: if they are a title, use --skip-lines 1 --header no")
+    }
+    let names = sniffer.namesInComment
+    if !names.isEmpty {
+      notes.append(
+        "a comment has as many words as there are columns: if they are the names, give --header "
+          + "'\(names.joined(separator: ","))'")
+    }
   }
 }

@@ -69,6 +69,33 @@ extension InputPlanner {
     }
   }
 
+  /// Whether all fields of the first record are in quotes without need, but none of the figures behind the
+  /// first fields of the others, which have some: programs that put all texts in quotes, and no figures,
+  /// write names so, even if these are figures.
+  func namesAreQuoted(_ sample: Sample, _ dialect: Dialect) throws -> Bool {
+    guard dialect.quote != nil, let chunk = try firstChunk(sample, dialect) else { return false }
+    let parsed = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend).parse(chunk)
+    defer { parsed.release() }
+    func isQuoted(_ span: TextSpan) -> Bool { parsed.isQuoted(span, quote: dialect.quote) }
+    // The last record may be cut off.
+    let count = parsed.rowCount - (chunk.isLast && !sample.isWhole ? 1 : 0)
+    guard count > 2, parsed.malformed.isEmpty, let delimiter = dialect.delimiter.bytes.first,
+      isQuoted(parsed.span(row: 0, column: 0))
+    else { return false }
+    var rows = (0..<count).map { [parsed.span(row: $0, column: 0)] }
+    for field in parsed.surplus where field.row < count { rows[field.row].append(field.span) }
+    let isQuotedFirst = rows[0].allSatisfy { span in
+      isQuoted(span) && parsed.text(span)?.contains(delimiter) == false
+    }
+    return isQuotedFirst
+      && rows.dropFirst().allSatisfy { row in
+        let figures = row.dropFirst(min(1, row.count - 1)).filter { span in
+          CellShape(parsed.text(span).map { String(decoding: $0, as: UTF8.self) }).isTyped
+        }
+        return !figures.isEmpty && !figures.contains(where: isQuoted)
+      }
+  }
+
   /// The names of the columns, and their form in the header.
   struct FoundHeader {
     let header: Header

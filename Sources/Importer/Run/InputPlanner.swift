@@ -82,7 +82,8 @@ struct InputPlanner {
     case .firstRecord: hasHeader = true
     case .absent, .names: hasHeader = false
     case .sniffed:
-      let judgement = HeaderSniffer.judge(records)
+      var judgement = HeaderSniffer.judge(records)
+      if !judgement.isHeader, try namesAreQuoted(sample, dialect) { judgement = .quoted }
       findings.header = judgement.reason
       hasHeader = options.headerLines > 1 || judgement.isHeader
     }

@@ -39,29 +39,19 @@ struct TableMatch {
     var (columns, states): ([ImportPlan.PlannedColumn], [ColumnTypes.State]) = ([], [])
     var notes: [String] = []
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
-    let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
-    let declared = try Self.declared(table, options)
+    let drafts = try Self.drafts(names, keys, choice, opened, options, table, keepsValues)
     for (position, name) in names.enumerated() {
-      let index = schema?.index(of: name)
-      let isDeclared = index.flatMap { schema?.columnIDs[$0] }.map(declared.contains) ?? false
-      let own = try options.keeping(index.flatMap { schema?.columns[$0] }, isDeclared: isDeclared)
-      let isGuessed = Self.isGuessed(index, schema, guessed)
-      let stored = try keepsValues ? Self.stored(index, table) : nil
-      let reader = try ColumnNotation(
-        name, own, delimiter: opened.dialect.delimiter.first, isKey: keys.contains(position),
-        sample: Self.sample(position, choice, opened),
-        stored: index.flatMap {
-          stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
-        }, isCompared: compared.contains(name))
+      let draft = drafts[position]
+      let (reader, index, stored) = (draft.reader, draft.index, draft.stored)
       var state = ColumnTypes.State(reader)
-      let evolves = options.schemaPolicy == .evolve && !isDeclared && !compared.contains(name)
+      let evolves = options.schemaPolicy == .evolve && !draft.isDeclared && !compared.contains(name)
       let begun = evolves ? state.beginWidening(reader) : nil
       if let table, let index {
         let column = table.schema.columns[index]
         try state.fit(
           column, stored,
           .init(
-            isGuessed: isGuessed, isTold: reader.isTold, isResuming: isResuming,
+            isGuessed: draft.isGuessed, isTold: reader.isTold, isResuming: isResuming,
             isKey: keys.contains(position)))
       }
       if let begun { state.goOnWidening(from: begun) }
@@ -89,6 +79,51 @@ struct TableMatch {
       states += try Self.states(of: extras, table, isResuming: isResuming)
     }
     types = ColumnTypes(states)
+  }
+
+  /// What is known of a column by itself, and how it is read beside the others.
+  private struct Draft {
+    var reader: ColumnNotation
+    /// Its place in the table.
+    let index: Int?
+    let stored: StoredColumn?
+    let isGuessed: Bool
+    let isDeclared: Bool
+  }
+
+  private static func drafts(
+    _ names: [String], _ keys: [Int], _ choice: ColumnChoice, _ opened: InputPlanner.Opened,
+    _ options: ImportOptions, _ table: TableContents?, _ keepsValues: Bool
+  ) throws -> [Draft] {
+    let (schema, compared) = (table?.schema, options.comparedColumns)
+    let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
+    let declared = try declared(table, options)
+    var drafts: [Draft] = []
+    var marks = DecimalMarks()
+    for (position, name) in names.enumerated() {
+      let index = schema?.index(of: name)
+      let isDeclared = index.flatMap { schema?.columnIDs[$0] }.map(declared.contains) ?? false
+      let own = try options.keeping(index.flatMap { schema?.columns[$0] }, isDeclared: isDeclared)
+      let isGuessed = isGuessed(index, schema, guessed)
+      let stored = try keepsValues ? stored(index, table) : nil
+      let sample = sample(position, choice, opened)
+      let reader = try ColumnNotation(
+        name, own, delimiter: opened.dialect.delimiter.first, isKey: keys.contains(position),
+        sample: sample,
+        stored: index.flatMap {
+          stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
+        }, isCompared: compared.contains(name))
+      marks.add(reader, sample.fields, isNew: index == nil && !keys.contains(position))
+      drafts.append(
+        Draft(
+          reader: reader, index: index, stored: stored, isGuessed: isGuessed,
+          isDeclared: isDeclared))
+    }
+    marks.finish()
+    for place in drafts.indices {
+      drafts[place].reader = marks.settled(drafts[place].reader, at: place)
+    }
+    return drafts
   }
 
   /// The places of the key's columns.

@@ -49,6 +49,10 @@ package struct DialectSniffer {
   private(set) var trials: [DialectTrial] = []
   /// The number of lines at the front that are comments, although one of them has as many fields as a record.
   private(set) var leadingComments = 0
+  /// The words of a comment at the front that may be the names of the columns.
+  private(set) var namesInComment: [String] = []
+  /// Whether the first line has as many words as there are columns, and may be a title all the same.
+  private(set) var mayHaveTitle = false
 
   /// - Parameters:
   ///   - sample: the input's first bytes, as UTF-8 without a byte-order mark.
@@ -74,12 +78,12 @@ package struct DialectSniffer {
     let comment: [UInt8]? = given.comment ?? (hasHashes ? [0x23] : nil)
     var best = bestTrial(quote: quote, escape: given.escape, comment: comment)
     if given.quote == nil {
-      for other in [UInt8(0x27), 0x60] where mayFrame(other) {
-        best = better(best, bestTrial(quote: other, escape: given.escape, comment: comment))
+      for other in [UInt8(0x27), 0x60] where mayFrame(other, best?.dialect) {
+        best = better(best, bestFramed(by: other, comment))
       }
     }
     let ownQuote = best?.dialect.quote ?? quote
-    if given.escape == nil, sample.contains(0x5C), ownQuote != 0x5C,
+    if given.escape == nil, best?.dialect.escape != 0x5C, sample.contains(0x5C), ownQuote != 0x5C,
       hasEscapes(of: [ownQuote, best?.dialect.delimiter.first].compactMap(\.self)),
       let other = bestTrial(quote: ownQuote, escape: 0x5C, comment: comment),
       best.map({ explainsLess($0, than: other) }) ?? true
@@ -91,8 +95,10 @@ package struct DialectSniffer {
         delimiter: given.delimiter ?? (ownQuote == 0x2C ? [0x09] : [0x2C]), quote: ownQuote,
         escape: given.escape, comment: given.comment)
     }
+    mayHaveTitle = best.mayHaveTitle
     if !hasHashes { return best.dialect }
     if best.width > 1, !isHeader(leading, over: best) {
+      namesInComment = possibleNames(leading, over: best)
       var dialect = best.dialect
       dialect.possibleRecordFields = best.width
       if widths(leading, dialect).contains(best.width) {
@@ -130,6 +136,11 @@ package struct DialectSniffer {
     }
     if let delimiter = given.delimiter { return best(of: [delimiter]) }
     let usual = best(of: Self.usual.filter { sample.contains($0[0]) })
+    if usual?.dialect.delimiter.bytes == [0x2C], DecimalCommas.areBetweenBlanks(sample, isWhole) {
+      for blanks in [[0x20], Dialect.whitespace] {
+        if let trial = best(of: [blanks]), trial.explainsAll, !trial.hasEmptyFields { return trial }
+      }
+    }
     if let usual, usual.agreeing == 1 { return usual }
     if let unusual = best(of: Self.unusual.filter(sample.holds)), unusual.agreeing == 1 {
       return unusual
@@ -143,6 +154,16 @@ package struct DialectSniffer {
       return runs
     }
     return rare ?? usual
+  }
+
+  /// The best trial with a quote that is not the usual one, written twice inside or behind a backslash.
+  private mutating func bestFramed(by quote: UInt8, _ comment: [UInt8]?) -> DialectTrial? {
+    let best = bestTrial(quote: quote, escape: given.escape, comment: comment)
+    guard given.escape == nil, best?.explainsAll != true, hasEscapes(of: [quote]) else {
+      return best
+    }
+    let escaped = bestTrial(quote: quote, escape: 0x5C, comment: comment)
+    return escaped?.explainsAll == true ? escaped : best
   }
 
   private mutating func best(of dialects: [Dialect]) -> DialectTrial? {
@@ -179,7 +200,7 @@ package struct DialectSniffer {
 
   /// Whether a line with `#` is the table's header: the last one, directly above the first record, or the
   /// very first, with as many names as the first record has fields, provided that this record is not a header
-  /// itself.
+  /// itself. So is the last one above a blank line, with at least three names that are no sentence.
   private func isHeader(_ lines: [ArraySlice<UInt8>], over trial: DialectTrial) -> Bool {
     let dialect = trial.dialect
     guard let first = lines.first, let last = lines.last,
@@ -188,7 +209,9 @@ package struct DialectSniffer {
     let below = HeaderSniffer.judge(trial.firstRecords)
     let behind = sample[last.endIndex...].prefix(3)
     let next = behind.dropFirst(behind.starts(with: [0x0D, 0x0A]) ? 2 : 1).first
-    if next.map(isLineEnd) == false {
+    if next.map(isLineEnd) == true {
+      if !below.isCertain, width == trial.width, width > 2, areNames(last, dialect) { return true }
+    } else if next != nil {
       if width == trial.width { return !below.isCertain }
       // `# a b` has the comment as a separate field; one name less means a column of row names.
       let isAlone = last.dropFirst().starts(with: dialect.delimiter.bytes)
@@ -198,6 +221,33 @@ package struct DialectSniffer {
     }
     return widths([first], dialect).contains(trial.width) && !below.isCertain
       && first.dropFirst().first != 0x20
+  }
+
+  /// Whether a comment consists of a few words between delimiters that sentences hardly have.
+  private func areNames(_ line: ArraySlice<UInt8>, _ dialect: Dialect) -> Bool {
+    guard dialect.delimiter.count == 1, let delimiter = dialect.delimiter.bytes.first,
+      delimiter != 0x20
+    else { return false }
+    return line.dropFirst().split(separator: delimiter, omittingEmptySubsequences: false).allSatisfy
+    {
+      let words = $0.split(separator: 0x20).count
+      return words > 0 && words < 4
+    }
+  }
+
+  /// The words of the last comment, if there are as many as columns and these have no names.
+  private func possibleNames(_ lines: [ArraySlice<UInt8>], over trial: DialectTrial) -> [String] {
+    guard let last = lines.last, !HeaderSniffer.judge(trial.firstRecords).isHeader,
+      let delimiter = trial.dialect.delimiter.bytes.first
+    else { return [] }
+    let isBlank = delimiter == 0x20
+    let words = last.drop { $0 == 0x23 }.split(omittingEmptySubsequences: isBlank) {
+      $0 == delimiter || (trial.dialect.isWhitespace && $0 == 0x09)
+    }
+    guard words.count == trial.width, trial.dialect.delimiter.count == 1 else { return [] }
+    return words.map { word in
+      String(decoding: word.drop { $0 == 0x20 }, as: UTF8.self)
+    }
   }
 
   /// Which of two quotes is meant. The other one is, only if fields begin and end with it, more of them than
@@ -220,8 +270,12 @@ package struct DialectSniffer {
   }
 
   /// Whether a quote occurs where a field may begin and where one may end, at least twice each.
-  private func mayFrame(_ quote: UInt8) -> Bool {
-    let own = given.delimiter == Dialect.whitespace ? [0x20, 0x09] : given.delimiter ?? []
+  ///
+  /// - Parameter dialect: the best one with the usual quote.
+  private func mayFrame(_ quote: UInt8, _ dialect: Dialect?) -> Bool {
+    let own =
+      dialect?.isWhitespace ?? (given.delimiter == Dialect.whitespace)
+      ? [0x20, 0x09] : given.delimiter ?? dialect?.delimiter.bytes ?? []
     let edges = Self.usual.map { $0[0] } + [0x0A, 0x0D] + own
     var opening = 0
     var closing = 0

@@ -24,6 +24,18 @@ extension DialectTrial {
     Preamble.titles((0..<count).map { words(parsed.originalBytes(ofRecord: $0)) })
   }
 
+  /// Whether the words of the first line, none of which is a figure, do not stand above the columns of
+  /// figures below. Names may not either, so this is only a possibility.
+  func seemsToHaveTitle(_ parsed: ParsedChunk, _ count: Int) -> Bool {
+    guard count > 3, typedColumns == width, parsed.line(ofRecord: 0) == 1 else { return false }
+    let lines = (0..<count).map { parsed.originalBytes(ofRecord: $0) }
+    if Self.words(lines[0]).contains(where: { CellShape($0).isTyped }) { return false }
+    let places = WordPlaces(lines)
+    let columns = places.parts(1..<count)
+    guard columns.count == width, places.lines[0].count == width else { return false }
+    return zip(places.lines[0], columns).contains { !$0.overlaps($1) }
+  }
+
   private static func words(_ line: [UInt8]) -> [String?] {
     line.split { $0 == 0x20 || $0 == 0x09 }.map { String(decoding: $0, as: UTF8.self) }
   }

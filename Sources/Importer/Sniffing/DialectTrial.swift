@@ -39,6 +39,8 @@ struct DialectTrial {
   private(set) var hasEmptyFields = false
   /// Whether runs of blanks separate more, or other fields than the table seems to have.
   private(set) var cutsFields = false
+  /// Whether the first line, above columns of figures, has as many words, but not above these columns.
+  private(set) var mayHaveTitle = false
   /// Cells with a quote next to another delimiter: halves of a quoted field.
   private(set) var splitFields = 0
   /// Whether unescaped quotes occur in unquoted fields.
@@ -92,6 +94,7 @@ struct DialectTrial {
     if width > 1 { look(at: parsed, records: start..<count, rivals) }
     if dialect.isWhitespace, explainsAll, quotedFields == 0 {
       cutsFields = seemsToCut(parsed, table: start..<count)
+      mayHaveTitle = start == 0 && seemsToHaveTitle(parsed, count)
     }
   }
 

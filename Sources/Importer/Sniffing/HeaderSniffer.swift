@@ -22,6 +22,11 @@ package enum HeaderSniffer {
       Judgement(isHeader: true, isCertain: isCertain, reason: reason)
     }
 
+    /// Figures in the first record are in quotes, and no others are.
+    static var quoted: Judgement {
+      .yes("all fields of the first record are in quotes, and the figures below are not")
+    }
+
     static func no(_ reason: String) -> Judgement {
       Judgement(isHeader: false, isCertain: false, reason: reason)
     }
@@ -44,6 +49,9 @@ package enum HeaderSniffer {
     let typed = table.withoutNames(figures, standing)
     if !figures.isEmpty {
       if let reason = OrderedNames.reason(records, typed: figures) { return .yes(reason) }
+      if table.areLabels(figures) {
+        return .yes("\(shown(figures[0])) and others are no numbers, and above nothing but numbers")
+      }
       // Figures over a column without figures are not values of it.
       let values = typed.filter { table.hasFigures($0) }
       if let place = values.first {
@@ -148,6 +156,17 @@ package enum HeaderSniffer {
         ?? false
     }
 
+    /// Whether all figures, at least two of them and behind a first cell without, are above nothing but
+    /// numbers of at least two records, and are no numbers: ranges (`10-19`), or dates.
+    func areLabels(_ figures: [Int]) -> Bool {
+      guard figures.count > 1, shapes.first?.isTyped == false, below.count > 1 else { return false }
+      return figures.allSatisfy { column in
+        guard shapes[column] == .figures || shapes[column] == .date else { return false }
+        let known = cells(column).map { CellShape($0) }.filter { !$0.isBlank }
+        return known.count > 1 && known.allSatisfy { $0 == .number }
+      }
+    }
+
     /// The first column in which the first cell occurs again, if that is so in at least one column of eight.
     var repeatedBelow: Int? {
       let named = first.indices.filter { !shapes[$0].isBlank }
@@ -177,6 +196,9 @@ package enum HeaderSniffer {
         if beginsSeries(column) { return "'\(shown)' is numbered like the values below it" }
         if isSign(column) { return "'\(shown)' has no letter, like the values below it" }
         if isInFolder(column) { return "'\(shown)' is in the same folder as the values below it" }
+        if hasExtension(column) {
+          return "'\(shown)' is the name of a file, like the values below it"
+        }
       }
       if let column = equalNeighbours {
         return "columns \(column + 1) and \(column + 2) are the same in the first record and below"
@@ -248,6 +270,28 @@ package enum HeaderSniffer {
       else { return false }
       let known = cells(column).filter { !CellShape($0).isBlank }
       return known.count > 1 && known.allSatisfy { $0.hasPrefix(cell[...slash]) }
+    }
+
+    /// Whether a cell ends with a point and up to four letters, as do at least 80% of those below it, and one
+    /// of them with the same letters: names of files, or of hosts. Not in a record whose first field is
+    /// empty, as above the names of rows.
+    private func hasExtension(_ column: Int) -> Bool {
+      guard shapes.first?.isBlank == false, let cell = first[column],
+        let ending = Self.ending(cell)
+      else { return false }
+      let known = cells(column).filter { !CellShape($0).isBlank }
+      let endings = known.compactMap(Self.ending)
+      return known.count > 1 && endings.contains(ending) && endings.count * 5 >= known.count * 4
+    }
+
+    /// The letters behind the last point of a word; nil where these are none, or more than four.
+    private static func ending(_ cell: String) -> Substring? {
+      guard let point = cell.lastIndex(of: "."), point > cell.startIndex, !cell.contains(" ") else {
+        return nil
+      }
+      let ending = cell[cell.index(after: point)...]
+      return (1...4).contains(ending.utf8.count)
+        && ending.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 } ? ending : nil
     }
 
     /// Four words or more that end with a full stop.

@@ -221,11 +221,14 @@ package enum Preamble {
     return typed * 2 >= width
   }
 
-  /// Whether a record of nothing but figures precedes names of figures: the size of the table, or the like.
+  /// Whether a record of nothing but figures precedes names of figures: the size of the table, or the years
+  /// of groups of columns.
   static func isBelowFigures(_ records: [[String?]]) -> Bool {
     guard records.count > 3, records[0].count > 1, records[1].count == records[0].count,
-      records[0].allSatisfy({ CellShape($0).isTyped }),
-      records[1].allSatisfy({ !CellShape($0).isTyped && !CellShape($0).isBlank })
+      records[0].contains(where: { CellShape($0).isTyped }),
+      records[0].allSatisfy({ CellShape($0).isTyped || CellShape.isEmpty($0) }),
+      records[1].allSatisfy({ !CellShape($0).isTyped }),
+      filled(records[1]) * 2 > records[1].count
     else { return false }
     return HeaderSniffer.judge(Array(records.dropFirst())).isCertain
   }

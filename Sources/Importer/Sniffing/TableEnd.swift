@@ -23,6 +23,8 @@ enum TableEnd {
     // A record that begins like the table's may be a truncated one.
     let heads = table.map { CellShape($0[0]) }.filter { !$0.isBlank }
     let isTotal = totals.contains { head.lowercased().hasPrefix($0) }
+    // Such as the sums of groups: then the table has rows of sums.
+    if isTotal, table.contains(where: { $0[0] == head }) { return 0 }
     return isTotal || (heads.allSatisfy(\.isTyped) && !heads.isEmpty && !CellShape(head).isTyped)
       || (records[last + 1].count == 1 && width > 2 && head.contains(" ")) ? count : 0
   }
@@ -33,12 +35,23 @@ enum TableEnd {
     "---", "***", "===", "generated", "copyright", "(c)", "©",
   ]
 
+  /// What the first field of a record says that is a sum in all others, without blanks.
+  private static let wholeTotals: Set<String> = [
+    "total", "totals", "grandtotal", "sum", "summe", "gesamt", "gesamtsumme", "suma", "totale",
+    "totaal",
+    "somme",
+  ]
+
   private static func isApart(_ record: [String?], _ width: Int) -> Bool {
     if record.count < width { return true }
     guard record.count == width, let first = record[0], !CellShape(first).isTyped else {
       return false
     }
     let filled = record.count { !CellShape.isEmpty($0) }
+    if filled == width {
+      let word = first.lowercased().filter { $0 != ":" && $0 != " " }
+      return wholeTotals.contains(word) && record.dropFirst().contains { CellShape($0).isTyped }
+    }
     return filled <= max(1, width / 4)
       || (filled < width && totals.prefix(7).contains { first.lowercased().hasPrefix($0) })
   }

@@ -9,6 +9,7 @@ import Testing
     ("NULL\n2018-08-03", "date", "\n2018-08-03"), ("\\N\ntrue", "bool", "\ntrue"),
     ("N/A\n25/08/2018\nn/a", "date", "\n25/08/2018\n"), (" NA \n 5", "int", "\n 5"),
     ("#N/A\n1,5", "double", "\n1,5"), ("NA\nyes\nno", "bool", "\nyes\nno"),
+    ("NA\ninf\n1.5", "double", "\ninf\n1.5"),
     // Texts, ambiguous dates, and words alone or in quotes stay as they are.
     ("NA\nDE", "text", "NA\nDE"), ("-\n03/08/2018", "text", "-\n03/08/2018"),
     ("NA\nNA", "text", "NA\nNA"), ("\"NA\"\n5", "text", "NA\n5"),

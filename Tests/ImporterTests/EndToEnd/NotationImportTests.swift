@@ -223,6 +223,10 @@ import Testing
     ("23:10\n24:10", "text"),
     ("NA\n09:30", "time %H:%M"), ("09:30\n2018-08-03", "text"),
     ("1,234\n-1,234,567\n+5", "int 1,234"), ("1,234,567\n1,234,567.25", "double 1,234.5"),
+    ("inf\n1.5\n-inf", "double"), ("inf\n7", "double"), ("inf\n-inf", "text"),
+    ("inf\nx\n1", "text"),
+    ("inf\n0.12345678901234567891", "text"), ("1.5\nNaN\ninf", "double"),
+    ("inf\n2018-08-03", "text"),
   ])
   func whatIsFound(values: String, type: String) throws {
     let folder = try ImportFolder()

@@ -23,6 +23,18 @@ import Testing
     // Quotes.
     ("'a','b'\n'1,5','x'\n", ", ' ' -"), ("a,b\n'tis,so\n'twas,x\n", ", \" \" -"),
     ("a,b\n\"x\",'y'\n", ", \" \" -"), ("id,name\n1,O'Neil\n2,D'Arcy\n", ", \" \" -"),
+    ("id,t\n1,'a\\'s'\n2,'b'\n", ", ' \\ -"), ("id,t\n1,`a\\`, b`\n2,`b`\n", ", ` \\ -"),
+    ("id,t\n1,it\\'s\n2,'tis\n3,dogs'\n", ", \" \" -"),
+    ("'a' 'b' 'c'\n1 2 3\n2 3 4\n3 4 5\n4 5 6\n5 6 7\n", "  ' ' -"),
+    ("a 'b c'\nd 'tis\ne dogs' f\ng h i\nj k l\n", ", \" \" -"),
+    // Decimal commas between blanks, and what looks like them.
+    ("1,5 2,5\n3,5 4,5\n5,5 6,5\n", "  \" \" -"), ("a b\n1,5 2,5\n3 4,5\n5,5 6\n", "  \" \" -"),
+    ("-1,5e3 2,5\n\n3,5 4,5\n5,5 6,5\n", "  \" \" -"),
+    ("i,p,n\n1,5 2,5\n3,5 4,5\n5,5 6,5\n", ", \" \" -"),
+    ("1,5 x,5\n3,5 y,5\n5,5 z,5\n", ", \" \" -"),
+    ("1,5.5 2,5\n3,5.5 4,5\n5,5.5 6,5\n", ", \" \" -"),
+    ("1,70 80 72,1\n2,70 81 73,2\n3,71 82 74,3\n", ", \" \" -"),
+    ("1,5 2,5\n3,5 4,5\n", ", \" \" -"), ("1,5,2 3,5\n3,5,1 4,5\n5,5,2 6,5\n", ", \" \" -"),
     // Escapes.
     ("a,b\n\"x \\\"y\\\", z\",1\n\"w\",2\n", ", \" \\ -"),
     ("a,b\n\"C:\\dir\\\",1\n\"D:\\\",2\n", ", \" \" -"), ("a,b\n\"x \"\"y\"\"\",1\n", ", \" \" -"),
@@ -33,6 +45,12 @@ import Testing
     ("# by me\na,b\n1,2\n", ", \" \" #"), ("# by me, 2024, x\na,b\n1,2\n", ", \" \" #"),
     ("#a,b\n1,2\n3,4\n", ", \" \" -"), ("a,b\n1,2\n#3\n", ", \" \" -"),
     ("# note\n#a,b\n1,2\n", ", \" \" -"), ("#\n#\nx\ny\n", ", \" \" -"),
+    // Above a blank line: names, and texts.
+    ("# a,b,c\n\n1,2,3\n4,5,6\n", ", \" \" -"),
+    ("# by me\r\n# a,b,c\r\n\r\n1,2,3\r\n", ", \" \" -"),
+    ("# a,b\n\n1,2\n3,4\n", ", \" \" #"), ("# a,b,\n\n1,2,3\n4,5,6\n", ", \" \" #"),
+    ("# made by me, on a day in May, alone\n\n1,2,3\n4,5,6\n", ", \" \" #"),
+    ("# made by me, today, alone\n\na,b,c\n4,5,6\n", ", \" \" #"),
   ])
   func found(sample: String, dialect: String) throws {
     var sniffer = DialectSniffer(Array(sample.utf8), isWhole: true)

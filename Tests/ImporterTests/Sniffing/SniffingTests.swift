@@ -79,6 +79,7 @@ import Testing
     // Notes behind it do not matter.
     ("Made by,me\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n0.3,5,6\nEnd of report\n", "1: Time|V1|V2"),
     // Comments with as many fields as the table, above a header that figures tell.
+    ("# by me\n# day,in,out\n\n1,2,3\n4,5,6\n", "1: # day|in|out"),
     ("#s, m, h\nday,in,out\n1,2,3\n4,5,6\n", "1: day|in|out"),
     ("# a\n# by me\n# day,in,out\n1,2,3\n4,5,6\n", "2: # day|in|out"),
     // Nothing but figures behind a title of one field.
@@ -131,6 +132,23 @@ import Testing
       (",0,1\n0,1.5,2.5\n1,3.5,1.5\n", "0: column1|0|1"),
       ("Month,0\n2016-01-01,129.5\n2016-02-01,306.5\n2016-03-01,143.5\n", "0: Month|0"),
       ("id,100022,100025\nid1,TRUE,FALSE\nid2,TRUE,TRUE\nid3,FALSE,TRUE\n", "0: id|100022|100025"),
+      // Figures in quotes above some without, as R writes names; not those that need quotes, or below.
+      (
+        "\"86\" \"37\" \"83\"\n\"1\" 0 5 1\n\"2\" 4 1 0\n\"3\" 1 1 1\n\"4\" 0 0 1\n\"5\" 0 0 2\n",
+        "0: column1|86|37|83"
+      ),
+      ("\"10\",\"7\"\n1.5,2\n2.5,3\n", "0: 10|7"),
+      ("\"10\",7\n\"11\",2\n\"12\",5\n", "0: 2 columns"),
+      ("\"10\",\"7\"\n\"1.5\",\"2\"\n\"2.5\",\"3\"\n", "0: 2 columns"),
+      ("\"10\",\"7\"\n\"11\",2\n\"12\",\"5\"\n", "0: 2 columns"),
+      ("\"1,234\",\"5,678\"\n567,890\n678,432\n", "0: 2 columns"),
+      ("\"10\",\"7\"\n1.5,2\n", "0: 2 columns"),
+      // Ranges and days above numbers, and what is above others like them, alone, or above one record.
+      (",2-9,10-19,20+\nA,43,16,3\nB,6,11,10\n", "0: column1|2-9|10-19|20+"),
+      ("city,5/1/20,3/1/20\nA,43,16\nB,6,11\n", "0: city|5/1/20|3/1/20"),
+      ("A,12-14,5-6\nB,7,8\nC,9-10,4\n", "0: 3 columns"),
+      ("A,12-14,5\nB,7,8\nC,9,4\n", "0: 3 columns"),
+      ("A,12-14,5-6\nB,7,8\n", "0: 3 columns"), ("1-2,12-14,5-6\n3,7,8\n4,5,6\n", "0: 3 columns"),
       // Figures that are values.
       ("Bach,1685,1750\nHaydn,1732,1809\nLiszt,1811,1886\n", "0: 3 columns"),
       ("A,1,5\nB,2,6\nC,3,7\n", "0: 3 columns"), ("x,1,2,3\ny,2,3,4\nz,1,5,9\n", "0: 4 columns"),
@@ -149,7 +167,15 @@ import Testing
       ("so be it\nso be it\nso be it\n", "0: 1 columns"),
       ("😀\tgrin\n😁\tbeam\n🤣\troll\n", "0: 2 columns"),
       ("a/b.json\na/c.json\na/d.json\n", "0: 1 columns"),
+      ("000-x.xml\n{m}-y.xml\nz.cfg\nw.xml\n", "0: 1 columns"),
+      ("a.com,x\nb.c.com,y\nc.org,z\n", "0: 2 columns"),
       // Names that look like such texts.
+      ("a.xml\nb.cfg\nc.cfg\nd.pdf\ne.txt\n", "0: a.xml"),
+      ("a.xml\nb.xml\nc\nd.xml\ne\n", "0: a.xml"),
+      ("Sepal.Length,x\na.Length,y\nb.Length,z\n", "0: Sepal.Length|x"),
+      ("e.g. com\na. com\nb. com\n", "0: e.g. com"),
+      (",t,a.html\n1,x,b.html\n2,y,c.html\n3,z,d.html\n", "0: column1|t|a.html"),
+      ("a.com,x\nb.com,y\n", "0: a.com|x"),
       ("icon\ttext\n😁\tbeam\n🤣\troll\n", "0: icon|text"),
       ("?\ttext\nx\tbeam\n🤣\troll\n", "0: ?|text"),
       ("a/c,x\na/b,y\nc/d,z\n", "0: a/c|x"), ("in/out\nup\ndown\n", "0: in/out"),
@@ -223,12 +249,32 @@ import Testing
   /// The number of rows and columns, or the like.
   @Test func figuresAboveNamesAreNoted() throws {
     #expect(try Self.found("10,2\n\"id\",\"z\"\n1,2.2\n2,3.1\n").notes.contains("--skip-lines 1"))
+    let groups = ",2021-22,2021-22,2022-23,2022-23\n,W,L,W,L\nTeam,,,,\nA,2,3,4,5\nB,3,2,5,6\n"
+    #expect(try Self.found(groups).notes.contains("--skip-lines 1"))
     for text in [
       "10,2\nid,3\n1,2.2\n2,3.1\n", "10,2\nid,z\nx,y\nz,w\n", "10,2\n1,2.2\n2,3.1\n3,2\n",
       "10\nid\n1\n2\n",
     ] {
       #expect(try !Self.found(text).notes.contains("--skip-lines"), "\(text)")
     }
+  }
+
+  /// The last comment, where it has a word for each column.
+  @Test func namesInCommentsAreNoted() throws {
+    for text in [
+      "# a b c\n\n1 2 3\n4 5 6\n7 8 9\n3 2 1\n6 5 4\n", "# a;b;c d e f\n\n1;2;3\n4;5;6\n",
+    ] {
+      let found = try Self.found(text)
+      #expect(found.notes.contains("give --header 'a,b,c"), "\(found)")
+    }
+    for text in [
+      "# a b c\nx y z\n1 2 3\n4 5 6\n7 8 9\n3 2 1\n6 5 4\n", "# by me\n\n1,2,3\n4,5,6\n",
+      "# a,b\n\nc,d\n1,2\n",
+    ] {
+      #expect(try !Self.found(text).notes.contains("--header '"), "\(text)")
+    }
+    let named = "# a b c\n\n1 2 3\n4 5 6\n7 8 9\n3 2 1\n6 5 4\n"
+    #expect(try !Self.found(named) { $0.header = .absent }.notes.contains("--header '"))
   }
 
   /// Too few records, or too odd ones, to be divided; but not silently.
@@ -254,6 +300,11 @@ import Testing
     (["a,b,c", "x,1,2", "y,3,4", "z,5,6", "Total,,12"], 3, 1),
     (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "End of report"], 3, 1),
     (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "Source: me", "made today"], 3, 2),
+    (["a,b", "x,1", "y,3", "Total:,4"], 2, 1),
+    (["a,b,c", "x,1,2", "y,3,4", "Grand total,4,6"], 3, 1),
+    // Not: sums of groups, a word, a name.
+    (["a,b", "x,1", "Total,1", "y,3", "Total,3"], 2, 0), (["a,b", "x,q", "y,r", "total,s"], 2, 0),
+    (["a,b", "x,1", "y,3", "Totalis,4"], 2, 0),
     // A record that was cut off, an empty one, and a value.
     (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "4,5"], 3, 0),
     (["a,b,c", "x,1,2", "y,3,4", "z,5,6"], 3, 0),

@@ -70,6 +70,20 @@ import Testing
     #expect(!found.notes.contains("whitespace"))
   }
 
+  /// As many words as there are columns may be a title where they do not stand above these.
+  @Test func titlesOfAsManyWords() throws {
+    let rows =
+      " 1.00000  0.00000\n 0.90000  0.01000\n 0.80000  0.02000\n 0.70000  0.03000\n 0.50000  0.10000\n"
+    #expect(
+      try SniffingTests.found("CLARK Y\n" + rows).notes.contains("--skip-lines 1 --header no"))
+    for head in ["       x        y\n", " x        y\n", "", "y\n", "\nCLARK Y\n"] {
+      #expect(try !SniffingTests.found(head + rows).notes.contains("--header no"), "\(head)")
+    }
+    #expect(
+      try !SniffingTests.found("CLARK Y\n" + rows) { $0.header = .firstRecord }.notes.contains(
+        "--header no"))
+  }
+
   /// What speaks against runs of blanks, and what the note says.
   @Test(arguments: [
     // Too few records; one that has a field less.

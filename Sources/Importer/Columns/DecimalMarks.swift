@@ -1,0 +1,104 @@
+import Engine
+
+/// What an input's other columns tell about points and commas in numbers: hardly any input has both as
+/// decimal marks.
+///
+/// `1,234` alone may be 1234 or 1.234. It is the former where other columns have numbers such as `1.5`, and
+/// the latter where they have some such as `1,5`. There, `1.234` may be 1234, and is left as text.
+///
+/// Thread rule: a plain value, confined.
+struct DecimalMarks {
+  private static let point: UInt8 = 0x2E
+  /// More values than this of a column tell nothing new.
+  private static let sampleValues = 200
+
+  /// What a column's values show.
+  private enum Evidence {
+    case none
+    /// Decimal points, or decimal commas.
+    case point, comma
+    /// One comma before three digits in every value that has any.
+    case openComma
+    /// The same with points, in a new column.
+    case openPoint
+    /// Not looked at yet: a column without a notation.
+    case values([[UInt8]], isNew: Bool)
+  }
+
+  private var found: [Evidence] = []
+  private var hasPoints = false
+  private var hasCommas = false
+
+  /// Adds the next column.
+  ///
+  /// - Parameters:
+  ///   - reader: how it would be read alone.
+  ///   - sample: its first values.
+  ///   - isNew: whether the table does not have it yet, and not as a key.
+  /// - Complexity: O(1).
+  mutating func add(_ reader: ColumnNotation, _ sample: [[UInt8]], isNew: Bool) {
+    found.append(Self.evidence(reader, sample, isNew: isNew))
+  }
+
+  private static func evidence(
+    _ reader: ColumnNotation, _ sample: [[UInt8]], isNew: Bool
+  ) -> Evidence {
+    if reader.isTypeTold || reader.keepsText { return .none }
+    let readings =
+      reader.candidates.map(\.reading)
+      + (reader.strictType.map { [Reading($0, reader.strictNotation)] } ?? [])
+    if !readings.isEmpty {
+      guard readings.allSatisfy({ $0.type == .int || $0.type == .double }) else { return .none }
+      if Set(reader.candidates.map(\.meaning)).count > 1 { return .openComma }
+      let patterns = readings.flatMap { $0.notation?.patterns ?? [] }
+      if patterns.contains(where: { $0.hasSuffix(",5") }) { return .comma }
+      return patterns.contains { $0.hasPrefix("1,234") } ? .point : .none
+    }
+    return .values(sample, isNew: isNew)
+  }
+
+  /// Of a column without a notation.
+  private static func points(_ sample: [[UInt8]], isNew: Bool) -> Evidence {
+    var result = Evidence.none
+    for field in sample.prefix(sampleValues) {
+      let value = field.withoutBlanks
+      let type = value.withUnsafeBytes(TypeSet.of)
+      guard type.isSubset(of: [.int, .double]) else { return .none }
+      guard let place = value.firstIndex(of: point) else { continue }
+      let digits = value.drop { $0 == 0x2B || $0 == 0x2D }
+      let isGroup =
+        place - digits.startIndex < 4 && value.count - place == 4
+        && value[place...].dropFirst()
+          .allSatisfy { $0 &- 0x30 < 10 }
+        && digits.first != 0x30
+      if !isGroup { return .point }
+      result = isNew ? .openPoint : .none
+    }
+    return result
+  }
+
+  /// To be called when all columns were added. Most inputs have no comma in numbers, and are looked at no
+  /// further.
+  mutating func finish() {
+    let hasOpenCommas = found.contains { if case .openComma = $0 { true } else { false } }
+    hasCommas = found.contains { if case .comma = $0 { true } else { false } }
+    guard hasOpenCommas || hasCommas else { return }
+    for index in found.indices {
+      if case .values(let sample, let isNew) = found[index] {
+        found[index] = Self.points(sample, isNew: isNew)
+      }
+      if case .point = found[index] { hasPoints = true }
+    }
+  }
+
+  /// A column as all of them together show it.
+  func settled(_ reader: ColumnNotation, at position: Int) -> ColumnNotation {
+    if hasPoints == hasCommas { return reader }
+    if case .openComma = found[position] { return reader.keeping(meaning: hasPoints ? 0 : 1) }
+    guard case .openPoint = found[position], hasCommas else { return reader }
+    return reader.asText(
+      hint:
+        "it is text, since '1.234' may be 1234 where other columns have decimal commas; say which "
+        + "with --types, --decimal or --thousands")
+  }
+}
