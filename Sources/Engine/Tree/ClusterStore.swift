@@ -134,8 +134,8 @@ package final class ClusterStore {
     ]
   }
 
-  /// Writes all rows of a leaf anew after many small changes. Those of a compacted file stay in large clusters,
-  /// and as well encoded as they were: they would take up to twice the room otherwise.
+  /// Writes all rows of a leaf anew after many small changes. Those of a compacted file stay in large
+  /// clusters, and as well encoded as they were: they would take up to twice the room otherwise.
   private func rewrite(_ overlay: OpenOverlay, limits: TreeEditor.Limits) throws -> [NodeEntry] {
     let rows = overlay.cluster.rowCount
     guard rows > limits.clusterRows else {

@@ -83,8 +83,8 @@ final class RejectLog {
   /// - Parameters:
   ///   - input: its name in the reasons.
   ///   - record: the last record of it that was committed.
-  ///   - later: the names of inputs that come after it, and of which nothing was committed. An interrupted run
-  ///     may have been ahead with them.
+  ///   - later: the names of inputs that come after it, and of which nothing was committed. An interrupted
+  ///     run may have been ahead with them.
   /// - Returns: false when the files have changed, or somebody else's rejects follow. They are not touched
   ///   then.
   /// - Throws: `SystemError`; what `later` throws.
