@@ -88,7 +88,8 @@ package struct PendingRoot: Sendable, Equatable {
   package func records(in version: VersionRecord) -> (pending: VersionRecord, base: VersionRecord?)
   {
     func record(_ root: BlockReference) -> VersionRecord {
-      VersionRecord(version: version.version, root: root, end: version.end)
+      VersionRecord(
+        version: version.version, root: root, end: version.end, isOfPendingTable: true)
     }
     return (record(root), base.map(record))
   }

@@ -141,9 +141,11 @@ extension SpaceMap {
       }
     }
     let isUnknown = locked.contains { range in
-      range.lowerBound < newest.version
-        && !(range.lowerBound == range.upperBound
-          && older[range.lowerBound] != nil)
+      // The root of a pending table does not lead to what the version of its number has.
+      let isKnown =
+        older[range.lowerBound].map { $0.values.contains { !$0.isOfPendingTable } } ?? false
+      return range.lowerBound < newest.version
+        && !(range.lowerBound == range.upperBound && isKnown)
     }
     space.finishCounting(unknownWithin: isUnknown ? length / Layout.pageBytes : nil)
     return space

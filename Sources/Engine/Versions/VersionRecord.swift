@@ -19,9 +19,13 @@ package struct VersionRecord: Sendable, Hashable {
   /// would not keep them unique. The slots tell it; false for a kept version.
   package var hasCompoundKeys: Bool
 
+  /// Whether the root is that of a pending table, under the number of a version that has it. Who holds it does
+  /// not hold that version.
+  package var isOfPendingTable: Bool
+
   package init(
     version: UInt64, root: BlockReference, end: UInt64, hasHistory: Bool = false,
-    hasPending: Bool = false, hasCompoundKeys: Bool = false
+    hasPending: Bool = false, hasCompoundKeys: Bool = false, isOfPendingTable: Bool = false
   ) {
     self.version = version
     self.root = root
@@ -29,13 +33,14 @@ package struct VersionRecord: Sendable, Hashable {
     self.hasHistory = hasHistory
     self.hasPending = hasPending
     self.hasCompoundKeys = hasCompoundKeys
+    self.isOfPendingTable = isOfPendingTable
   }
 
   /// The root's length, and in the upper half whether there are a history, pending tables, and keys of
-  /// several columns: a word of shared memory.
+  /// several columns, and whether it is a pending table's: a word of shared memory.
   var lengthWord: UInt64 {
     UInt64(root.length) | (hasHistory ? 1 << 32 : 0) | (hasPending ? 1 << 33 : 0)
-      | (hasCompoundKeys ? 1 << 34 : 0)
+      | (hasCompoundKeys ? 1 << 34 : 0) | (isOfPendingTable ? 1 << 35 : 0)
   }
 
   /// - Parameter length: the word that `lengthWord` returned.
@@ -45,7 +50,7 @@ package struct VersionRecord: Sendable, Hashable {
       root: BlockReference(
         offset: offset, length: UInt32(truncatingIfNeeded: length), checksum: checksum),
       end: end, hasHistory: length >> 32 & 1 == 1, hasPending: length >> 33 & 1 == 1,
-      hasCompoundKeys: length >> 34 & 1 == 1)
+      hasCompoundKeys: length >> 34 & 1 == 1, isOfPendingTable: length >> 35 & 1 == 1)
   }
 
   /// The number of the version that comes after this one.
