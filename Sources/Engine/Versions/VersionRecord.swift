@@ -19,8 +19,8 @@ package struct VersionRecord: Sendable, Hashable {
   /// would not keep them unique. The slots tell it; false for a kept version.
   package var hasCompoundKeys: Bool
 
-  /// Whether the root is that of a pending table, under the number of a version that has it. Who holds it does
-  /// not hold that version.
+  /// Whether the root is that of a pending table, under the number of a version that has it. Who holds it
+  /// does not hold that version.
   package var isOfPendingTable: Bool
 
   package init(
