@@ -11,8 +11,7 @@ extension TreeEditor {
     /// are enough such clusters, they are joined into one with four times as many rows, and so on up to
     /// `clusterRows`.
     package var tailRows = 16
-    /// Neighbours with fewer rows together, as after deletions, are joined; a change to a cluster with at
-    /// most this many rows rewrites it.
+    /// Neighbours with no more rows together, as after deletions, are joined.
     package var smallRows = 256
     /// How many of the last leaves may be short because of `tailRows`.
     package var newLeaves = 24
