@@ -66,8 +66,9 @@ import Testing
     // A column that is there keeps its type.
     let there = try ImportFolder()
     try there.importCSV("a;b\n1,50;1.25\n") { $0.delimiter = ";" }
-    try there.importCSV("a;b\n1,50;1.234\n") { $0.delimiter = ";" }
+    let report = try there.importCSV("a;b\n1,50;1.234\n") { $0.delimiter = ";" }
     #expect(try there.types() == "a double, b double")
+    #expect(!report.notes.contains { $0.contains("it is text") }, "\(report.notes)")
   }
 
   /// Night after night the same, also where one night has nothing to tell.
