@@ -37,7 +37,11 @@ struct OtherFormat: Sendable, Equatable {
       Array("SQLite format 3".utf8) + [0], "an SQLite database",
       "export a table first: sqlite3 -header -csv FILE 'SELECT * FROM TABLE'"
     ),
-    (CommitSlot.magic, "a Sheaf database", "export a table first: sheaf export FILE --output CSV"),
+    (
+      CommitSlot.magic, "a Sheaf database",
+      "export a table first: sheaf export FILE --output CSV, or to a server at once: "
+        + "sheaf export FILE --into postgresql://HOST/DATABASE"
+    ),
     (Array("%PDF-".utf8), "a PDF document", "ask for the data as CSV"),
     (
       [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1], "an old Excel or other Office file (.xls)",
