@@ -140,14 +140,21 @@ extension SpaceMap {
         }
       }
     }
-    let isUnknown = locked.contains { range in
-      // The root of a pending table does not lead to what the version of its number has.
-      let isKnown =
-        older[range.lowerBound].map { $0.values.contains { !$0.isOfPendingTable } } ?? false
-      return range.lowerBound < newest.version
-        && !(range.lowerBound == range.upperBound && isKnown)
+    let isUnknown = try locked.contains { range in
+      let isOne = range.lowerBound == range.upperBound
+      return try range.lowerBound < newest.version
+        && !(isOne && tellsAll(older[range.lowerBound], of: blocks))
     }
     space.finishCounting(unknownWithin: isUnknown ? length / Layout.pageBytes : nil)
     return space
+  }
+
+  /// Whether the known roots of a version lead to all that a reader may read who has locked its number. The
+  /// root of a pending table does not lead to what the version has, nor the version's to its pending tables.
+  private static func tellsAll(
+    _ roots: [BlockReference: VersionRecord]?, of blocks: BlockReader
+  ) throws -> Bool {
+    guard let own = roots?.values.first(where: { !$0.isOfPendingTable }) else { return false }
+    return try VersionRoots(own, blocks).history(blocks).pending.isEmpty
   }
 }
