@@ -5,8 +5,8 @@ import Testing
 
 @testable import Command
 
-/// `delete` and `alter`, killed at any write, flush or growth of the file: all of it or nothing, with all
-/// kept versions; and the next one works.
+/// `delete` and `alter`, killed at any write, flush or growth of the file, have done all or nothing;
+/// kept versions stay, and the next run works.
 #if DEBUG
   @Suite struct ChangeKillTests {
     private func filled() throws -> Workbench {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// What is said, and with which status, where a server cannot be imported into.
+/// Error lines and statuses where a server cannot be imported into.
 @Suite struct ServerErrorTests {
   private static func run(_ words: [String], environment: [String: String] = [:]) throws
     -> SheafProcess.Result
@@ -216,7 +216,7 @@ import Testing
       bench.server.address(user: role, database: bench.database),
       "--table", "t",
     ]
-    // What is missing is told.
+    // The error names what is missing.
     let refused = try bench.bench.run(words, status: .inputMissing)
     #expect(refused.errorText.contains("[42501]"), "\(refused.errorText)")
     _ = try bench.query(
