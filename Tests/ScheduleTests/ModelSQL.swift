@@ -17,7 +17,7 @@ struct ModelSQL {
   private var place = 0
   private let source: String
 
-  /// The statements of a query; read once for all runs of a scenario.
+  /// The statements of a query, parsed once for all runs of a scenario.
   static func statements(_ query: String) throws -> [ModelStatement] {
     if let known = cache.get(query) { return known }
     var parser = ModelSQL(source: query, tokens: try tokens(query))
@@ -105,7 +105,7 @@ struct ModelSQL {
     if !takeWord(word) { throw unknown("what stands for \(word)") }
   }
 
-  /// A name; of a qualified one the last part.
+  /// A name; the last part of a qualified one.
   private mutating func name() throws -> String {
     while true {
       let part: String
@@ -177,7 +177,7 @@ struct ModelSQL {
     while let token = next, !isEnd(token) { place += 1 }
   }
 
-  /// The word that a name ends with.
+  /// The last word of a name.
   private mutating func lastOfName() throws -> Token? {
     _ = try name()
     return tokens[place - 1]

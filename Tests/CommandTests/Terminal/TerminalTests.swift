@@ -98,7 +98,7 @@ import Testing
 }
 
 @Suite struct ProgressLineTests {
-  /// A clock that stands still until told, and a list instead of standard error.
+  /// A clock that a test sets, and a list in place of standard error.
   private final class Fake {
     var now: UInt64 = 5_000_000_000
     var written: [String] = []

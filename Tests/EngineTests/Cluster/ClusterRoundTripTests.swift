@@ -4,7 +4,7 @@ import TestSupport
 @testable import Engine
 
 @Suite struct ClusterRoundTripTests {
-  /// Everything a cluster says about a column must be what a slow look at the spellings says.
+  /// Everything that a cluster returns for a column equals a slow look at the spellings.
   private func expect(
     _ cluster: EncodedCluster, holds columns: [[Spelling]], _ note: String
   ) throws {
@@ -64,7 +64,7 @@ import TestSupport
       let ints = values(.int).compactMap { if case .int(let int) = $0 { int } else { nil } }
       #expect(statistics.kind == .integers && statistics.integers == bounds(ints), "\(note)")
     } else if classes.fits(.double) {
-      // NaN is no bound.
+      // NaN is never a bound.
       let doubles = values(.double).compactMap {
         if case .double(let x) = $0, !x.isNaN { x } else { nil }
       }

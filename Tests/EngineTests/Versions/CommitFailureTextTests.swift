@@ -3,7 +3,8 @@ import Testing
 @testable import Engine
 
 @Suite struct CommitFailureTextTests {
-  /// A database on a storage whose commits' operations fail in turn: what is said of each.
+  /// A storage's operations fail in a commit, one after the other: the error says which call failed,
+  /// and what is known.
   @Test("What a failed commit says: which call, and what is known")
   func texts() throws {
     var texts: [String] = []

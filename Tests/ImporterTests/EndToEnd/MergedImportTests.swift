@@ -4,8 +4,8 @@ import Testing
 
 @testable import Importer
 
-/// A table that somebody else changes while an import makes it anew beside them: what only they have done
-/// stays, what both have done the policy decides, and what cannot be decided is refused.
+/// A pending table whose visible one is changed by others: their own changes stay, the policy decides
+/// where both have changed an object, and what cannot be decided is refused.
 @Suite struct MergedImportTests {
   typealias Fields = ModelNight.Fields
   typealias Objects = ModelNight.Objects
@@ -17,7 +17,7 @@ import Testing
     ([columns] + rows).map { $0.joined(separator: ",") + "\n" }.joined()
   }
 
-  /// What is in the table now, by the key.
+  /// The present contents by key.
   private static func read(_ folder: ImportFolder) throws -> Objects {
     let database = try Database.open(folder.database, options: .init(access: .readOnly))
     defer { try? database.close() }
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// Has somebody else write, in a transaction.
+  /// Has another writer commit a transaction.
   private static func write(
     _ folder: ImportFolder, _ body: (borrowing WriteTransaction, WritableTable) throws -> Void
   ) throws {
@@ -80,7 +80,7 @@ import Testing
 
   // MARK: Against the model
 
-  /// What somebody else does: objects made, changed, deleted, and given other keys.
+  /// Another writer's changes: objects are added, changed, deleted, and given other keys.
   private static func changeMeanwhile(
     _ folder: ImportFolder, _ random: inout SplitMix64, absent: Set<String>
   ) throws {
@@ -102,7 +102,7 @@ import Testing
           try table.delete(row.key)
           try table.insert(values(fields))
         default:
-          // Else most nights are refused.
+          // Otherwise most nights would be refused.
           if absent.contains(fields[0]), Int.random(in: 0..<8, using: &random) > 0 { continue }
           try table.update(row.key, values(fields).filter { $0.key != "a" })
         }
@@ -164,7 +164,7 @@ import Testing
     #expect(merges > 0 || refusals > 2)
   }
 
-  /// The keys by the numbers, and the next number.
+  /// The primary keys by the objects' numbers, and the next number.
   private static func numbers(_ folder: ImportFolder) throws -> (keys: [Int64: String], next: Int64)
   {
     let database = try Database.open(folder.database, options: .init(access: .readOnly))
@@ -178,7 +178,7 @@ import Testing
     return (keys, table.nextKey)
   }
 
-  /// Who holds a number finds the object that had it, or none.
+  /// A number still stands for the object that had it, or for none.
   private static func expectSameNumbers(
     _ before: [Int64: String], _ theirs: (keys: [Int64: String], next: Int64),
     _ folder: ImportFolder, _ note: Comment
@@ -190,7 +190,7 @@ import Testing
     #expect(now.next >= theirs.next, note)
   }
 
-  /// What is told of the night's changes is what it has changed of what they had left.
+  /// The reported changes of the night lead from the others' contents to the result.
   private static func expectTold(
     _ folder: ImportFolder, _ theirs: Objects, _ wanted: Objects, _ note: Comment
   ) throws {
@@ -203,7 +203,7 @@ import Testing
     var (gone, now): (Set<String>, Objects) = ([], [:])
     try database.snapshot().table("t").forEachChange(since: old) { step in
       let fields = columns.map { step.object[$0].map { $0 == .null ? "" : text($0) } ?? "" }
-      // An object whose number has stayed may have got another key, which one that is gone had.
+      // An object may have kept its number and got the key of a deleted one.
       for change in step.properties where change.name == "id" {
         gone.insert(text(change.old))
       }
@@ -218,13 +218,13 @@ import Testing
 
   private static let ten = (0..<10).map { ["k\($0)", "a\($0)", "b\($0)", "5"] }
 
-  /// Imports some records, during which somebody else writes.
+  /// Imports some records, while another writer commits.
   private static func night(
     _ folder: ImportFolder, _ policy: ConflictPolicy, _ rows: [Fields],
     _ change: @escaping (inout ImportOptions) -> Void = { _ in },
     meanwhile: (borrowing WriteTransaction, WritableTable) throws -> Void
   ) throws -> ImportReport {
-    // More than a batch, of which the first one is interrupted.
+    // More than one batch; the import is interrupted after the first.
     let more = (0..<10).map { ["x\($0)", "", "", ""] }
     let csv = csv(columns, more + rows)
     let first = try folder.importCSV(csv, as: "night.csv") {
@@ -281,7 +281,7 @@ import Testing
     #expect(found["k2"] == ["k2", "new", "new", "8"])
   }
 
-  /// Objects of keys have other numbers than were given, which no object has.
+  /// Expects objects of the keys to have other numbers than the given ones, which no object has.
   private static func expectNew(
     _ folder: ImportFolder, _ keys: [String], _ given: [Int64]
   ) throws {

@@ -2,7 +2,8 @@ import TestSupport
 
 @testable import Importer
 
-/// What becomes of a table in dictionaries when an import makes it anew while somebody else changes it.
+/// What an import with `--publish end` makes of a table, in dictionaries, when another writer changes
+/// the table meanwhile.
 struct ModelNight {
   typealias Fields = [String]
   /// By the key, which is the first field.
@@ -19,7 +20,7 @@ struct ModelNight {
 
   func place(_ name: String) -> Int? { columns.firstIndex(of: name) }
 
-  /// What the import alone makes of a table.
+  /// The table that the import alone makes.
   func applied(to before: Objects) -> Objects {
     var objects = before
     for record in records {
@@ -41,7 +42,8 @@ struct ModelNight {
     return objects
   }
 
-  /// Of a record's object, and of what it would make of it.
+  /// Whether `--newer-than` keeps `old`. `new` is what the record would make of it, `said` the record's
+  /// `n`.
   private func isOlder(_ new: Fields, than old: Fields, _ said: String) -> Bool {
     guard newerThan, new != old else { return false }
     if place("n") == nil || said.isEmpty && ignoresBlanks { return true }
@@ -55,7 +57,7 @@ struct ModelNight {
     return Int(theirs[3]).map { own <= $0 } ?? false
   }
 
-  /// Nil when it is refused.
+  /// The merged table; nil if it is refused.
   func merged(_ before: Objects, _ theirs: Objects, _ own: Objects) -> Objects? {
     let keys = Set(records.map { $0[0] })
     var result = own
