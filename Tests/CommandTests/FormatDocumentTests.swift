@@ -392,7 +392,7 @@ struct FormatDocumentTests {
     #expect(walk.error.contains("checksum"))
   }
 
-  private struct Reading {
+  private struct Dump {
     /// The reader's account of every block and column.
     let walk: String
     let table: String
@@ -401,7 +401,7 @@ struct FormatDocumentTests {
   }
 
   /// Reads the file with the second reader, and expects what the engine exports.
-  private func read(_ path: String, _ table: String, in folder: TemporaryFolder) throws -> Reading {
+  private func read(_ path: String, _ table: String, in folder: TemporaryFolder) throws -> Dump {
     let walk = try Python.dump([path, "--blocks"], in: folder)
     #expect(walk.status == 0, "\(walk.error)")
     #expect(walk.output.contains("sound: version"))
@@ -418,7 +418,7 @@ struct FormatDocumentTests {
     let isSame = csv.output == String(decoding: exported, as: UTF8.self)
     #expect(isSame, "the reader and the engine differ on '\(table)'")
 
-    var reading = Reading(walk: walk.output, table: csv.output)
+    var reading = Dump(walk: walk.output, table: csv.output)
     for line in walk.output.split(separator: "\n") where line.hasPrefix("    column") {
       let parts = line.split(separator: " bytes  ").last?.split(separator: ", ") ?? []
       guard let encoding = parts.first else { continue }

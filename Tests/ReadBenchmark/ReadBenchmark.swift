@@ -19,7 +19,7 @@ enum ReadBenchmark {
   static func main() {
     do {
       let options = try Options(Array(CommandLine.arguments.dropFirst()))
-      print(try Reading(options).run())
+      print(try TableReads(options).run())
     } catch {
       // Standard output is for JSON only.
       let line = Array("ReadBenchmark: \(error)\n".utf8)
@@ -30,11 +30,11 @@ enum ReadBenchmark {
 }
 
 /// One table, read in one way.
-struct Reading {
+struct TableReads {
   private let options: Options
   private let database: Database
   private let table: Table
-  /// The number of values read, so that the compiler removes no read.
+  /// How often the whole table is read; the best time counts.
   private static let scanTurns = 3
 
   init(_ options: Options) throws {

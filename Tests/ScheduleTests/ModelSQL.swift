@@ -1,5 +1,5 @@
-/// Parses the statements that imports send, and no more of SQL. It throws for any other statement, so that a new
-/// one is not passed over.
+/// Parses the statements that imports send, and no more of SQL. It throws for any other statement, so that a
+/// new one is not passed over.
 struct ModelSQL {
   struct Unknown: Error, CustomStringConvertible {
     let description: String

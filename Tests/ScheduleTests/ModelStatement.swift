@@ -62,8 +62,8 @@ enum ModelStatement {
   /// What an insertion does about a row whose key is there.
   enum Conflict {
     case fails, skips
-    /// Sets the columns `set` to the new row's values, if the rows differ in the columns `compared`. Changed rows
-    /// are counted in one setting, equal ones in another.
+    /// Sets the columns `set` to the new row's values, if the rows differ in the columns `compared`. Changed
+    /// rows are counted in one setting, equal ones in another.
     case updates(set: [String], compared: [String], counting: (String, equal: String))
   }
 

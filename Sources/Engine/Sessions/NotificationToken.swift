@@ -45,7 +45,7 @@ protocol Tracker: AnyObject, SendableMetatype {
 }
 
 /// A tracker's report to its observer, with its place: a session, or a version.
-enum TrackerEvent<Change, Place> {
-  case change(Change, Place)
+enum TrackerEvent<Change, Reader> {
+  case change(Change, Reader)
   case failed(any Error)
 }

@@ -99,6 +99,7 @@ import Testing
   }
 }
 
+/// The definitions of all commands: names, options, defaults and help.
 @Suite struct CommandTableTests {
   @Test(arguments: CommandTable.all.map(\.name))
   func everyTableIsSound(name: String) throws {

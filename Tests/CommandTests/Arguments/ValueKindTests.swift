@@ -5,6 +5,7 @@ import Testing
 
 @testable import Command
 
+/// The kinds of option values: what each accepts, and what it says of the rest.
 @Suite struct ValueKindTests {
   @Test(arguments: [
     ("0", 0), ("7", 7), ("1B", 1), ("70MB", 70_000_000), ("70mb", 70_000_000),
@@ -149,6 +150,7 @@ import Testing
   }
 }
 
+/// The names that an error offers for a mistyped word.
 @Suite struct SuggestionTests {
   @Test func distances() {
     #expect(Suggestion.editDistance("", "") == 0)

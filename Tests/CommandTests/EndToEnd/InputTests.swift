@@ -158,7 +158,8 @@ import Testing
       try SheafProcess.run(
         [
           "-c",
-          "exec env --ignore-signal=CHLD \"$SHEAF\" import '\(bench.path(name))' --into '\(bench.path(database))' "
+          "exec env --ignore-signal=CHLD \"$SHEAF\" import '\(bench.path(name))' --into "
+            + "'\(bench.path(database))' "
             + "--quiet",
         ], program: "/bin/sh", environment: ["SHEAF": SheafProcess.program()]
       ).status

@@ -28,7 +28,8 @@ import Testing
     guard let bench = try ServerBench() else { return }
     try bench.bench.write(
       "a.csv",
-      "i,d,n,b,day,at,time,u,t\n\"1,234\",1.5,\"$1,234.50\",yes,\"August 3, 2018\",2018-08-03T12:00:00+02:00,09:05,"
+      "i,d,n,b,day,at,time,u,t\n\"1,234\",1.5,\"$1,234.50\",yes,\"August 3, "
+        + "2018\",2018-08-03T12:00:00+02:00,09:05,"
         + "F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6,\" a\nb\\ \"\n7,,$5,no,\"May 1, 2020\",,,,\"\"\n,NaN,,,,,,,\n"
     )
     try bench.bench.run([

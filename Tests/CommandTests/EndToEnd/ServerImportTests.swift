@@ -73,7 +73,8 @@ import Testing
     // The server names the line of 99999, which its type cannot hold, and that of the check; the
     // deferred constraint names none.
     _ = try bench.query(
-      "CREATE TABLE other (id int PRIMARY KEY); INSERT INTO other SELECT * FROM generate_series(1, 480); CREATE "
+      "CREATE TABLE other (id int PRIMARY KEY); INSERT INTO other SELECT * FROM generate_series(1, "
+        + "480); CREATE "
         + "TABLE t (id int REFERENCES other DEFERRABLE INITIALLY DEFERRED, qty smallint CHECK (qty >= 0))"
     )
     let result = try bench.run(["a.csv"], ["--table", "t"], status: .dataRefused)
@@ -157,8 +158,10 @@ import Testing
     let long = (0..<400).map { _ in String(random.next(), radix: 36) }.joined()
     try bench.bench.write("a.csv", "id,text\n1,x\n2,\(long)\n3,no\n4,z\n")
     _ = try bench.query(
-      "CREATE TABLE t (id int, text text); CREATE INDEX ON t (text); CREATE FUNCTION f() RETURNS trigger LANGUAGE "
-        + "plpgsql AS 'BEGIN IF NEW.text = ''no'' THEN RAISE ''not this'' USING ERRCODE = ''45000''; END IF; RETURN "
+      "CREATE TABLE t (id int, text text); CREATE INDEX ON t (text); CREATE FUNCTION f() RETURNS "
+        + "trigger LANGUAGE "
+        + "plpgsql AS 'BEGIN IF NEW.text = ''no'' THEN RAISE ''not this'' USING ERRCODE = ''45000''; "
+        + "END IF; RETURN "
         + "NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()")
     let report = try bench.report(["a.csv"], ["--table", "t", "--max-rejects", "2"])
     #expect(report["imported"].int == 2 && report["rejected"].int == 2)
@@ -298,7 +301,8 @@ import Testing
     try bench.bench.write("a.csv", ServerBench.rows(10))
     _ = try bench.query(
       "CREATE TABLE t (id int, text text); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF "
-        + "NEW.id = 5 THEN RETURN NULL; END IF; RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH "
+        + "NEW.id = 5 THEN RETURN NULL; END IF; RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON "
+        + "t FOR EACH "
         + "ROW EXECUTE FUNCTION f()")
     let result = try bench.run(["a.csv"], ["--table", "t"], status: .dataRefused)
     #expect(result.errorText.contains("took 9 of 10"))
@@ -311,7 +315,8 @@ import Testing
     try bench.bench.write("a.csv", ServerBench.rows(10))
     _ = try bench.query(
       "CREATE TABLE t (id int PRIMARY KEY, text text); INSERT INTO t VALUES (5, 'old'), (6, 'old'); CREATE "
-        + "FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id IN (5, 7) THEN RETURN NULL; END IF; "
+        + "FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id IN (5, 7) THEN RETURN "
+        + "NULL; END IF; "
         + "RETURN NEW; END'; CREATE TRIGGER x BEFORE \(event) ON t FOR EACH ROW EXECUTE FUNCTION f()"
     )
     let result = try bench.run(
@@ -328,15 +333,18 @@ import Testing
     try bench.bench.write("a.csv", ServerBench.rows(300))
     // Another transaction commits its rows after the statement that meets them has begun.
     _ = try bench.query(
-      "CREATE TABLE t (id int PRIMARY KEY, text text); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS "
+      "CREATE TABLE t (id int PRIMARY KEY, text text); CREATE FUNCTION f() RETURNS trigger LANGUAGE "
+        + "plpgsql AS "
         + "'BEGIN IF NEW.id = 1 AND current_setting(''application_name'') <> ''psql'' THEN WHILE NOT EXISTS "
-        + "(SELECT 1 FROM t WHERE id = 250) LOOP PERFORM pg_sleep(0.01); END LOOP; END IF; RETURN NEW; END'; CREATE "
+        + "(SELECT 1 FROM t WHERE id = 250) LOOP PERFORM pg_sleep(0.01); END LOOP; END IF; RETURN "
+        + "NEW; END'; CREATE "
         + "TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()")
     let process = try SheafProcess(
       bench.words(
         ["a.csv"], ["--table", "t", "--key", "id", "--on-conflict", "update", "--report", "json"]))
     let isWaiting =
-      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%ON CONFLICT%' AND "
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%ON "
+      + "CONFLICT%' AND "
       + "application_name LIKE 'sheaf%' AND wait_event = 'PgSleep'"
     while try bench.value(isWaiting) == "0" { System.sleep(milliseconds: 20) }
     _ = try bench.query("INSERT INTO t VALUES (250, 'x'), (251, 'x'), (240, 'plain')")
@@ -367,8 +375,10 @@ import Testing
     // order.
     let partitioning =
       isPartitioned
-      ? " PARTITION BY HASH (id); CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0); CREATE "
-        + "TABLE t1 (b text, a bigint NOT NULL, id bigint NOT NULL); ALTER TABLE t ATTACH PARTITION t1 FOR VALUES "
+      ? " PARTITION BY HASH (id); CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, "
+        + "REMAINDER 0); CREATE "
+        + "TABLE t1 (b text, a bigint NOT NULL, id bigint NOT NULL); ALTER TABLE t ATTACH PARTITION "
+        + "t1 FOR VALUES "
         + "WITH (MODULUS 2, REMAINDER 1)" : ""
     _ = try bench.query(
       "CREATE TABLE t (id bigint, a bigint, b text, PRIMARY KEY (\(key)))\(partitioning)")

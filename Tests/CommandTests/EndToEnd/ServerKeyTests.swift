@@ -16,8 +16,10 @@ import Testing
     guard let bench = try ServerBench() else { return }
     let long = (0..<3000).map { "\($0)" }.joined()
     _ = try bench.query(
-      "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); CREATE TABLE t (id "
-        + "int PRIMARY KEY, j json, p point, b box, n numeric, d numeric(9, 2), c char(3), k text COLLATE ci, a int[], "
+      "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); "
+        + "CREATE TABLE t (id "
+        + "int PRIMARY KEY, j json, p point, b box, n numeric, d numeric(9, 2), c char(3), k text "
+        + "COLLATE ci, a int[], "
         + "x text, f float8)")
     let old = [
       "{\"a\":1}", "(1,2)", "(1,1),(0,0)", "1.0", "1.0", "x", "word", "{1,NULL}", long, "0",
@@ -54,8 +56,10 @@ import Testing
   func changedKeys() throws {
     guard let bench = try ServerBench() else { return }
     _ = try bench.query(
-      "CREATE TABLE t (k text PRIMARY KEY, v int); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN "
-        + "NEW.k = lower(NEW.k); RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION "
+      "CREATE TABLE t (k text PRIMARY KEY, v int); CREATE FUNCTION f() RETURNS trigger LANGUAGE "
+        + "plpgsql AS 'BEGIN "
+        + "NEW.k = lower(NEW.k); RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW "
+        + "EXECUTE FUNCTION "
         + "f()")
     // Refused rows are in the second round, too: they are searched then.
     try bench.bench.write("a.csv", "k,v\na,1\nB,2\nb,3\nC,4\nA,5\nd,6\n")

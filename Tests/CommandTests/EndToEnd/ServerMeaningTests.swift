@@ -9,8 +9,10 @@ import Testing
   func domains() throws {
     guard let bench = try ServerBench() else { return }
     _ = try bench.query(
-      "CREATE DOMAIN price AS numeric(10,2) CHECK (VALUE >= 0); CREATE DOMAIN net AS price; CREATE DOMAIN day AS "
-        + "date; CREATE DOMAIN flag AS boolean; CREATE DOMAIN word AS text; CREATE DOMAIN list AS int[]; CREATE "
+      "CREATE DOMAIN price AS numeric(10,2) CHECK (VALUE >= 0); CREATE DOMAIN net AS price; CREATE "
+        + "DOMAIN day AS "
+        + "date; CREATE DOMAIN flag AS boolean; CREATE DOMAIN word AS text; CREATE DOMAIN list AS "
+        + "int[]; CREATE "
         + "TABLE t (p net, d day, f flag, w word, l list)")
     try bench.bench.write(
       "a.csv",

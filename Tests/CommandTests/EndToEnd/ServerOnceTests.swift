@@ -116,7 +116,8 @@ import Testing
       // The lane whose batches are removed may be the last one to end.
       "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN WHILE NOT EXISTS (SELECT 1 FROM "
         + "sheaf_range WHERE first_record = 101) LOOP PERFORM pg_sleep(0.01); END LOOP; DELETE FROM "
-        + "sheaf_range WHERE first_record = 101; DELETE FROM t WHERE id BETWEEN 101 AND 200; RETURN NULL; END'"
+        + "sheaf_range WHERE first_record = 101; DELETE FROM t WHERE id BETWEEN 101 AND 200; RETURN "
+        + "NULL; END'"
     )
     let words = bench.words(
       ["a.csv"], Self.more + ["--durability", "group", "--limit", "5000"], port: proxy.port)

@@ -77,7 +77,8 @@ import Testing
   func infinities() throws {
     guard let queries = try Queries() else { return }
     let csv = try queries.export(
-      "SELECT 'Infinity'::float8 AS \"Infinity\", '-Infinity'::float4 AS f, 'Infinity' AS t UNION ALL SELECT 1.5, "
+      "SELECT 'Infinity'::float8 AS \"Infinity\", '-Infinity'::float4 AS f, 'Infinity' AS t UNION "
+        + "ALL SELECT 1.5, "
         + "'NaN', 'x,\"Infinity'")
     #expect(try queries.types() == ["double", "double", "text"])
     #expect(csv == "Infinity,f,t\ninf,-inf,Infinity\n1.5,NaN,\"x,\"\"Infinity\"\n")
@@ -98,13 +99,16 @@ import Testing
     guard let queries = try Queries() else { return }
     let database = queries.server.database
     _ = try queries.server.query(
-      "ALTER DATABASE \(database) SET IntervalStyle = 'sql_standard'; ALTER DATABASE \(database) SET bytea_output "
+      "ALTER DATABASE \(database) SET IntervalStyle = 'sql_standard'; ALTER DATABASE \(database) SET "
+        + "bytea_output "
         + "= 'escape'; ALTER DATABASE \(database) SET DateStyle = 'German'; ALTER DATABASE \(database) SET "
-        + "extra_float_digits = -15; ALTER DATABASE \(database) SET client_encoding = 'LATIN1'; ALTER DATABASE "
+        + "extra_float_digits = -15; ALTER DATABASE \(database) SET client_encoding = 'LATIN1'; "
+        + "ALTER DATABASE "
         + "\(database) SET standard_conforming_strings = off")
     #expect(
       try queries.export(
-        "SELECT INTERVAL '-1 day' AS i, 'é'::bytea AS b, DATE '2018-08-03' AS d, 0.1::float8 + 0.2 AS f, 'é' AS t "
+        "SELECT INTERVAL '-1 day' AS i, 'é'::bytea AS b, DATE '2018-08-03' AS d, 0.1::float8 + 0.2 "
+          + "AS f, 'é' AS t "
           + "FROM pg_sleep(0.01)")
         == "i,b,d,f,t\n-1 days,\\xc3a9,2018-08-03,0.30000000000000004,é\n")
     // The server gets the same style: in another, `-1 day 02:00` would be less than a day.

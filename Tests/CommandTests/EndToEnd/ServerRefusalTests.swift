@@ -40,10 +40,14 @@ import Testing
   func random(_ policy: String, _ size: String) throws {
     guard let bench = try ServerBench() else { return }
     _ = try bench.query(
-      "CREATE TABLE other (w int PRIMARY KEY); INSERT INTO other SELECT generate_series(0, 9); CREATE TABLE t (id "
-        + "int PRIMARY KEY, v smallint CHECK (v >= 0), w int REFERENCES other DEFERRABLE INITIALLY DEFERRED); CREATE "
-        + "FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.v = 77 THEN RAISE ''not 77''; END IF; "
-        + "RETURN NEW; END'; CREATE TRIGGER x \(policy == "error" ? "AFTER" : "BEFORE") INSERT ON t FOR EACH ROW EXECUTE "
+      "CREATE TABLE other (w int PRIMARY KEY); INSERT INTO other SELECT generate_series(0, 9); "
+        + "CREATE TABLE t (id "
+        + "int PRIMARY KEY, v smallint CHECK (v >= 0), w int REFERENCES other DEFERRABLE INITIALLY "
+        + "DEFERRED); CREATE "
+        + "FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.v = 77 THEN RAISE ''not "
+        + "77''; END IF; "
+        + "RETURN NEW; END'; CREATE TRIGGER x "
+        + "\(policy == "error" ? "AFTER" : "BEFORE") INSERT ON t FOR EACH ROW EXECUTE "
         + "FUNCTION f()")
     // Where triggers run before the insertion, rows that fail under `error` are searched in another
     // way: see `ServerKeyTests`.

@@ -78,7 +78,8 @@ import Testing
     try bench.write("in.csv", Self.bank)
     let text = try bench.run(["sniff", bench.path("in.csv")]).outputText
     for line in [
-      "dialect     delimiter (;), quote (\"), escape (doubled), header (yes), encoding utf-8, skipped lines (3)",
+      "dialect     delimiter (;), quote (\"), escape (doubled), header (yes), encoding utf-8, "
+        + "skipped lines (3)",
       "header      yes: column 3 has nothing but numbers", "            Betrag double",
       "candidates  * ; \"  3 fields in",
       "3 lines before the header left out, beginning with 'Konto'",

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Command
 
-/// An undo that is killed at any write, flush or growth of the file has undone all or nothing; kept
-/// versions stay, and the next undo works.
 #if DEBUG
+  /// An undo that is killed at any write, flush or growth of the file has undone all or nothing; kept
+  /// versions stay, and the next undo works.
   @Suite struct UndoKillTests {
     private func users(_ suffix: String) -> String {
       "id,name\n" + (1...400).map { "\($0),name \($0) \(suffix)\n" }.joined()

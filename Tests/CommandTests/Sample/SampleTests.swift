@@ -2,6 +2,7 @@ import Testing
 
 @testable import Command
 
+/// The kinds of `sheaf sample`: the same rows for a seed everywhere, with the traits that they promise.
 @Suite struct SampleTests {
   static func bytes(_ shape: SampleShape, seed: UInt64, rows count: Int) -> [UInt8] {
     func make(_ rows: some SampleRows) -> [UInt8] {

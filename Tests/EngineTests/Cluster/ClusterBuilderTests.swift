@@ -4,6 +4,7 @@ import TestSupport
 
 @testable import Engine
 
+/// Making a cluster of columns of spans.
 @Suite struct ClusterBuilderTests {
   private func encode(
     _ spans: [TextSpan], rows: Int, ids: [UInt32], columns: Int? = nil, arena: [UInt8] = [65, 66]
@@ -98,6 +99,7 @@ import TestSupport
   }
 }
 
+/// Rows that become a cluster, compared with a plain list of rows.
 @Suite struct RowBufferTests {
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
   func behavesLikeAPlainModel(seed: UInt64) throws {

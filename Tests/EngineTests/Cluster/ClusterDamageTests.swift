@@ -4,6 +4,7 @@ import TestSupport
 
 @testable import Engine
 
+/// Clusters with changed bytes, with wrong checksums and with right ones.
 @Suite struct ClusterDamageTests {
   private func sample(_ seed: UInt64, rows: Int) throws -> [UInt8] {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))

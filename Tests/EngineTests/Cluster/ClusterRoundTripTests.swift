@@ -3,6 +3,7 @@ import TestSupport
 
 @testable import Engine
 
+/// Columns of all kinds that are encoded and read back, by rows, by columns and by parts.
 @Suite struct ClusterRoundTripTests {
   /// Everything that a cluster returns for a column equals a slow look at the spellings.
   private func expect(
@@ -175,6 +176,7 @@ import TestSupport
   }
 }
 
+/// The keys of a cluster.
 @Suite struct ClusterKeyTests {
   @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
   func generatedKeys(seed: UInt64) throws {

@@ -3,6 +3,7 @@ import TestSupport
 
 @testable import Engine
 
+/// The choice between encodings: the one that takes the fewest bytes.
 @Suite struct EncodingChoiceTests {
   private func column(_ texts: some Sequence<String>) -> [Spelling] { texts.map { Array($0.utf8) } }
 

@@ -3,6 +3,7 @@ import TestSupport
 
 @testable import Engine
 
+/// Merging clusters, as compactions do.
 @Suite struct ClusterMergerTests {
   /// A merged cluster has the rows of all its sources, and its digest is that of the stored rows.
   @Test(arguments: [1, 2, 3] as [UInt64])

@@ -3,6 +3,7 @@ import TestSupport
 
 @testable import Engine
 
+/// The classes of spellings, compared with `SlowClassifier`.
 @Suite struct ClassificationTests {
   private func classify(_ bytes: [UInt8]) -> TypeSet {
     bytes.withUnsafeBytes { SpellingClass.classify(SpellingView($0)) }

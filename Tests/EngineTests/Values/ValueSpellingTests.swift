@@ -4,6 +4,7 @@ import TestSupport
 
 @testable import Engine
 
+/// The spellings of values of each type.
 @Suite struct ValueSpellingTests {
   @Test func integers() {
     let fitting: [(String, Int64)] = [

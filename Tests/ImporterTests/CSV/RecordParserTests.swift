@@ -1,6 +1,7 @@
 import Importer
 import Testing
 
+/// The limits and special cases of `RecordParser`; `AgreementTests` compares its results.
 @Suite struct RecordParserTests {
   private func parse(
     _ bytes: [UInt8], columnCount: Int, ragged: ImportOptions.Ragged = .reject

@@ -1,6 +1,7 @@
 import Importer
 import Testing
 
+/// The chunks of `RecordSplitter`: record numbers, offsets, limits and memory.
 @Suite struct RecordSplitterTests {
   private func chunks(
     _ text: String, readSizes: [Int] = [], limits: ChunkLimits = .init(),

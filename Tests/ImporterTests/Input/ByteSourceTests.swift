@@ -2,6 +2,7 @@ import Foundation
 import Importer
 import Testing
 
+/// Files and pipes as inputs.
 @Suite struct ByteSourceTests {
   private func withFolder(_ body: (URL) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory
