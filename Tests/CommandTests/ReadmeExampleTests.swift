@@ -142,8 +142,10 @@ struct ReadmeExampleTests {
   @Test(
     "Source files and tests that the documents name are there",
     arguments: [
-      "README.md", "CONTRIBUTING.md", "docs/csv.md", "docs/design.md", "docs/file-format.md",
-      "docs/nightly.md", "docs/performance.md", "docs/tour.md", "docs/tune.md", "docs/types.md",
+      "README.md", "CONTRIBUTING.md", "docs/csv.md", "docs/design.md", "docs/distributed.md",
+      "docs/file-format.md", "docs/nightly.md", "docs/performance.md", "docs/tour.md",
+      "docs/tune.md",
+      "docs/types.md",
     ])
   func names(document: String) throws {
     let text = String(decoding: try Repository.read(document), as: UTF8.self)

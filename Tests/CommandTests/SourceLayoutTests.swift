@@ -28,8 +28,9 @@ struct SourceLayoutTests {
   func order(module: String) throws {
     let order = try #require(Self.orders[module])
     let root = URL(fileURLWithPath: Repository.path("Sources")).appendingPathComponent(module)
+    // A file beside the folders would be in none of them.
     let present = try FileManager.default.contentsOfDirectory(atPath: root.path)
-      .filter { !$0.hasSuffix(".swift") && !$0.hasSuffix(".docc") }
+      .filter { !$0.hasSuffix(".docc") }
     #expect(Set(present) == Set(order), "docs/design.md and this test name the folders")
     var declared: [String: Set<String>] = [:]
     var nested: [String: Set<String>] = [:]
@@ -118,6 +119,38 @@ struct SourceLayoutTests {
       }
       for (name, count) in Self.functions(lines) where count > 70 {
         Issue.record("\(file): \(name) has \(count) lines: is it one thing?")
+      }
+    }
+  }
+
+  @Test("No file of the tests is too long, nor a comment's line", arguments: ["Tests", "samples"])
+  func testLengths(folder: String) throws {
+    let files = try #require(FileManager.default.enumerator(atPath: Repository.path(folder)))
+    for case let file as String in files where file.hasSuffix(".swift") {
+      let lines = try String(contentsOfFile: Repository.path("\(folder)/\(file)"), encoding: .utf8)
+        .split(separator: "\n", omittingEmptySubsequences: false)
+      #expect(lines.count <= 500, "\(file) has \(lines.count) lines: is it one idea?")
+      for (number, line) in lines.enumerated()
+      where line.count > 110 && line.drop { $0 == " " }.hasPrefix("//") {
+        Issue.record("\(file):\(number + 1) has \(line.count) characters")
+      }
+    }
+  }
+
+  /// Tables, and commands in fences or behind four blanks, cannot be wrapped.
+  @Test("No line of a page is too long", arguments: ["docs", "Sources/Engine/Engine.docc", "."])
+  func pageLengths(folder: String) throws {
+    let files = try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder))
+    // Its entries are written in many branches at once, and are not wrapped again.
+    for file in files where file.hasSuffix(".md") && file != "CHANGELOG.md" {
+      let text = try String(contentsOfFile: Repository.path("\(folder)/\(file)"), encoding: .utf8)
+      var isInFence = false
+      for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+        .enumerated()
+      {
+        if line.hasPrefix("```") { isInFence.toggle() }
+        if isInFence || line.hasPrefix("|") || line.hasPrefix("    ") { continue }
+        #expect(line.count <= 110, "\(file):\(number + 1)")
       }
     }
   }
