@@ -7,7 +7,7 @@ import Engine
 struct PageExamples: Sendable {
   // MARK: Engine.md
 
-  /// Puts two books into a file, changes one, and counts the good ones.
+  /// Puts two books into a file, changes it, and says how many are good.
   func goodBooks(in file: String) throws -> Int {
     let database = try Database.open(file)  // created where it is missing
     try database.write { transaction in  // all of it or nothing
@@ -134,7 +134,7 @@ struct PageExamples: Sendable {
 
   // MARK: Notifications.md
 
-  /// Updates names that were taken from results.
+  /// Brings names up to date that were taken from results.
   func apply(_ changes: ChangeSet, of results: Results, to names: inout [Value]) throws {
     for position in changes.deletions.reversed() { names.remove(at: position) }
     for position in changes.insertions {
