@@ -12,9 +12,9 @@ let stories = [
   "PollOrRefresh", "SilentWrite", "UploadWorker",
 ]
 
-// `SHEAF_PACKAGE=libraries` leaves the command and all other programs out, with their tests; `SHEAF_PACKAGE=threads` also
-// all tests but those of what starts threads or waits for others. `.ci/run` builds what is left under sanitizers, in half
-// the time and less.
+// `SHEAF_PACKAGE=libraries` leaves the command and all other programs out, with their tests;
+// `SHEAF_PACKAGE=threads` also all tests but those of what starts threads or waits for others. `.ci/run`
+// builds what is left under sanitizers, in half the time and less.
 let selection = Context.environment["SHEAF_PACKAGE"]
 let isWhole = selection != "libraries" && selection != "threads"
 
@@ -31,11 +31,11 @@ let importerThreadTests = [
   "Threads",
 ]
 
-// `SHEAF_OPTIMIZED=1` optimizes the libraries in debug builds too, without taking what tests need out of them: each step
-// of a test takes several times as long otherwise, and as long again under a sanitizer.
+// `SHEAF_OPTIMIZED=1` optimizes the libraries in debug builds too, without taking what tests need out of
+// them: each step of a test takes several times as long otherwise, and as long again under a sanitizer.
 //
-// `SHEAF_FUZZED=1` compiles them as scripts/fuzz does, which can link them then, as scripts/memory-tests can: optimized,
-// with AddressSanitizer, and with the coverage that leads a fuzzer.
+// `SHEAF_FUZZED=1` compiles them as scripts/fuzz does, which can link them then, as scripts/memory-tests can:
+// optimized, with AddressSanitizer, and with the coverage that leads a fuzzer.
 let isFuzzed = Context.environment["SHEAF_FUZZED"] == "1"
 let isOptimized = isFuzzed || Context.environment["SHEAF_OPTIMIZED"] == "1"
 let librarySettings =
@@ -79,8 +79,8 @@ let programs: [Target] =
     .executableTarget(
       name: "Command", dependencies: ["Base", "Engine", "Importer", "ProgramArguments"],
       swiftSettings: settings,
-      // One file that runs without a Swift toolchain, and starts in half the time. What scripts/install has put
-      // into the folder is taken before the system's libraries.
+      // One file that runs without a Swift toolchain, and starts in half the time. What scripts/install has
+      // put into the folder is taken before the system's libraries.
       linkerSettings: [
         .unsafeFlags(
           [

@@ -1,5 +1,6 @@
-// In C, because Swift's own `CommandLine` reads /proc/self/cmdline on Linux: in a root without /proc, where a static program is
-// likely to be run, it would find no words at all. The loaders of glibc and of Darwin give the words to constructors.
+// In C, because Swift's own `CommandLine` reads /proc/self/cmdline on Linux: in a root without /proc, where a
+// static program is likely to be run, it would find no words at all. The loaders of glibc and of Darwin give
+// the words to constructors.
 #include "ProgramArguments.h"
 
 // This one says which C library it is.

@@ -1,14 +1,14 @@
 import Base
 import Engine
 
-/// Runs of `Tests/Crowd`.
+/// Starts and joins runs of `Tests/Crowd`.
 enum CrowdMember {
   /// Starts the program.
   static func start(_ words: [String]) throws -> SheafProcess {
     try SheafProcess(words, program: program())
   }
 
-  /// Waits for a run's end: what it said, and what went wrong.
+  /// Waits for a run's end. Returns its output, and its problem if it had one.
   static func join(_ process: SheafProcess) -> (output: String, problem: String?) {
     let result = process.finish()
     if result.status == 0 { return (result.outputText, nil) }
@@ -16,7 +16,7 @@ enum CrowdMember {
     return (result.outputText, "\(ending): \(result.errorText)")
   }
 
-  /// Where it was built: beside `sheaf`.
+  /// The path of the program, which is built beside `sheaf`.
   static func program() throws -> String {
     System.directory(of: try SheafProcess.program()) + "/Crowd"
   }

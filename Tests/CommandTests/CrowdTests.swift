@@ -3,8 +3,8 @@ import Engine
 import TestSupport
 import Testing
 
-/// Readers and writers of several processes at once, some of them killed now and then: nothing is
-/// lost, nothing is torn. A few seconds; with SHEAF_LONG=1, minutes.
+/// Several processes read and write one file at once, and some are killed now and then: nothing is lost
+/// or torn. It takes a few seconds; with SHEAF_LONG=1, minutes.
 @Suite("Crowd of processes", .serialized)
 struct CrowdTests {
   private static var seconds: Double {
@@ -69,7 +69,7 @@ struct CrowdTests {
     try verify(folder, ["p1", "p2"])
   }
 
-  /// Seconds for eight processes: some; with SHEAF_LONG=1 an hour, or SHEAF_SECONDS.
+  /// How long eight processes run: some seconds; with SHEAF_LONG=1 an hour, or SHEAF_SECONDS.
   private static var longSeconds: Double {
     guard Effort.isLong else { return 5 }
     return System.environment("SHEAF_SECONDS").flatMap { Double($0) } ?? 3600

@@ -4,18 +4,18 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Eight processes on one file, each of which is started again when it has ended; some are killed
-/// at any moment, some are stopped for a while, as by a debugger or a machine that sleeps.
+/// Eight processes on one file, each started again when it has ended. Some are killed at random
+/// moments, some are stopped for a while, as a debugger or a sleeping machine does.
 ///
-/// Thread rule: `run` is called once; the rest is its threads'.
+/// Thread rule: `run` is called once; its threads call the rest.
 final class EightProcesses: Sendable {
-  /// Whose place it is among the eight.
+  /// What each of the eight does.
   private enum Role: Int, CaseIterable {
     case first, second, third
     case reader, restlessReader
-    /// Without the right to write in the folder: no writer sees it in the lock file.
+    /// A user who may not write in the folder: writers do not find it in the lock file.
     case otherUser
-    /// By a hard link, or on a read-only mount.
+    /// A reader that opens the file by a hard link, or on a read-only mount.
     case elsewhere
     /// `sheaf`: imports, compacts, checks and exports.
     case program
@@ -39,20 +39,20 @@ final class EightProcesses: Sendable {
     try folder.write("imported.csv", Array(("number,text\n" + rows).utf8))
   }
 
-  /// As `CrowdRules.text` has it.
+  /// Spelled as by `CrowdRules.text`.
   private static func text(_ number: Int) -> String {
     String(repeating: "row \(number) of 0 ", count: number % 5 + 1)
   }
 
-  /// How often what was done, for the record.
+  /// How often each thing was done, for the record.
   var figures: String {
     counts.withLock { $0.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" } }
       .joined(separator: ", ")
   }
 
-  /// What went wrong.
+  /// Runs them all. Returns what went wrong.
   func run() throws -> [String] {
-    // Makes the tables, which all the others expect.
+    // It makes the tables, which all others expect.
     let first = CrowdMember.join(
       try CrowdMember.start(["writer", path, "0.01", "1", "\(folder)/p1"]))
     if let problem = first.problem { return ["the first writer: \(problem)"] }
@@ -80,7 +80,7 @@ final class EightProcesses: Sendable {
     let words: [String]
     /// Statuses that are no problem.
     var statuses: Set<Int32> = [0]
-    /// What it leaves that the next one does not need.
+    /// A file that it leaves and the next run does not need.
     var leavings: String?
   }
 
@@ -92,7 +92,7 @@ final class EightProcesses: Sendable {
     let process = try SheafProcess(command.words, program: command.program)
     process.closeInput()
     count(command.what)
-    // The first writer and the first reader live through it all.
+    // The first writer and the first reader are never disturbed.
     if role != .first, role != .reader { disturb(process, &random) }
     let result = process.finish()
     if result.signal == 9 { return count("kills") }
@@ -103,7 +103,7 @@ final class EightProcesses: Sendable {
     }
   }
 
-  /// Stops a process for a while, a few times, and kills it, or does one of the two, or nothing.
+  /// Stops a process for a while, kills it, does both, or neither.
   private func disturb(_ process: SheafProcess, _ random: inout SplitMix64) {
     func pause(_ milliseconds: ClosedRange<UInt32>) {
       System.sleep(milliseconds: UInt32.random(in: milliseconds, using: &random))
@@ -158,7 +158,7 @@ final class EightProcesses: Sendable {
     Command(what: "onlookers", program: words[0], words: Array(words.dropFirst()))
   }
 
-  /// By another name of the file, which has another lock file.
+  /// Opens the file by another name, beside which there is another lock file.
   private func byLink(_ crowd: String, _ seconds: String, _ number: String) throws -> Command {
     let other = "\(folder)/b.sheaf"
     guard Self.isThere(path), link(path, other) == 0 else {
@@ -169,7 +169,7 @@ final class EightProcesses: Sendable {
       words: ["onlooker", other, seconds, number], leavings: other)
   }
 
-  /// Where the folder is mounted a second time, read-only, for this process alone.
+  /// Mounts the folder a second time, read-only, for this process alone.
   private func mounted(_ crowd: String, _ seconds: String, _ number: String) -> Command {
     let words = [crowd, "onlooker", path, seconds, number]
     guard isRoot, mountsAreAllowed else { return onlooker(words) }

@@ -4,8 +4,8 @@ import Importer
 import Testing
 import TestSupport
 
-/// `docs/file-format.md` is right as long as a reader written from it alone, `scripts/sheaf-dump`,
-/// reads the same from a file as the engine does.
+/// `scripts/sheaf-dump` is written from `docs/file-format.md` alone. The page is right as long as it
+/// reads from a file what the engine reads.
 @Suite("The document of the file format", .enabled(if: Python.isThere))
 struct FormatDocumentTests {
   @Test("A reader written from the document reads what the engine reads")
@@ -47,7 +47,7 @@ struct FormatDocumentTests {
     let path = folder.path("sample.sheaf")
     var options = ImportOptions(
       inputs: [Repository.path("samples/googleplaystore.csv")], database: path)
-    // Enough for names whose codes have 12 bits.
+    // Enough rows for names whose codes have 12 bits.
     options.limit = 9000
     options.compaction.mode = .never
     #expect(try Importer.run(options).imported == 9000)
@@ -295,7 +295,7 @@ struct FormatDocumentTests {
       let table = try transaction.table("old")
       for row in 0..<700 { try table.insert(["a": .int(Int64(row)), "gone": .text("x\(row)")]) }
     }
-    // Changes that lie in overlays when columns come and go.
+    // Changed rows that are in overlays when columns are added and removed.
     try database.write { transaction in
       for key in [3, 100, 400] as [Int64] {
         try transaction.table("old").update(key, ["gone": .text("y")])
@@ -382,7 +382,7 @@ struct FormatDocumentTests {
     try OddDatabase.make(at: path, in: folder, seed: 3)
     var bytes = try folder.read("odd.sheaf")
     let name = Array("a name to be found".utf8)
-    // Earlier versions' copies, in free pages, are changed too.
+    // Copies of earlier versions in free pages are changed, too.
     let places = bytes.indices.filter { bytes[$0...].starts(with: name) }
     try #require(!places.isEmpty, "the text is not in the file")
     for place in places { bytes[place] ^= 1 }
@@ -392,16 +392,16 @@ struct FormatDocumentTests {
     #expect(walk.error.contains("checksum"))
   }
 
-  private struct Reading {
+  private struct Dump {
     /// The reader's account of every block and column.
     let walk: String
     let table: String
-    /// The encodings of columns, and `encoding/form` for what else is said of them.
+    /// The encodings of columns, and `encoding/form` for each of their forms.
     var forms: Set<String> = []
   }
 
-  /// Reads the file by the document, and expects what the engine exports.
-  private func read(_ path: String, _ table: String, in folder: TemporaryFolder) throws -> Reading {
+  /// Reads the file with the second reader, and expects what the engine exports.
+  private func read(_ path: String, _ table: String, in folder: TemporaryFolder) throws -> Dump {
     let walk = try Python.dump([path, "--blocks"], in: folder)
     #expect(walk.status == 0, "\(walk.error)")
     #expect(walk.output.contains("sound: version"))
@@ -418,7 +418,7 @@ struct FormatDocumentTests {
     let isSame = csv.output == String(decoding: exported, as: UTF8.self)
     #expect(isSame, "the reader and the engine differ on '\(table)'")
 
-    var reading = Reading(walk: walk.output, table: csv.output)
+    var reading = Dump(walk: walk.output, table: csv.output)
     for line in walk.output.split(separator: "\n") where line.hasPrefix("    column") {
       let parts = line.split(separator: " bytes  ").last?.split(separator: ", ") ?? []
       guard let encoding = parts.first else { continue }
@@ -429,7 +429,7 @@ struct FormatDocumentTests {
         if isNulls, parts.count > 2 { reading.forms.insert("\(encoding)/\(parts[1])/nulls") }
       }
     }
-    // The walk has the columns of the list of runs too.
+    // The walk also has the columns of the list of import runs.
     #expect(encodings.isSubset(of: reading.forms))
     return reading
   }
@@ -459,7 +459,7 @@ private enum Python {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["python3", Repository.path("scripts/sheaf-dump")] + arguments
-    // Files rather than pipes: no limit on what the program prints before anybody reads.
+    // Output goes to files: a full pipe would stop the program.
     try folder.write("output", [])
     try folder.write("error", [])
     let output = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.path("output")))

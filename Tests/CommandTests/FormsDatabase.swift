@@ -162,7 +162,8 @@ enum FormsDatabase {
       column("mostly null") { $0 % 3 != 0 ? "" : "c\(skewed(&random, bits: 6))" },
       column("phrase") { _ in phrases[Int(skewed(&random, bits: 8))] },
       column("prose") { "\(prose(random.next() % 30)) é\($0)" },
-      // A dictionary is smaller with many nulls, or if nulls made lengths take more bits.
+      // A dictionary is smaller when there are many nulls, or when nulls would make lengths take more
+      // bits.
       column("prose and null") { row in
         switch row % 500 {
         case 6: ""

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Command
 
-/// Each test runs in a process of its own: a signal is noted once, for good.
+/// Each test runs in a process of its own, since a process notes a signal once, for good.
 @Suite struct InterruptTests {
   @Test func theFirstSignalIsOnlyNoted() async {
     await #expect(processExitsWith: .exitCode(7)) {
@@ -53,7 +53,7 @@ import Testing
       raise(SIGHUP)
       exit(1)
     }
-    // `nohup` has the program ignore it.
+    // `nohup` makes the program ignore SIGHUP.
     await #expect(processExitsWith: .exitCode(7)) {
       unblockSignals()
       signal(SIGHUP, SIG_IGN)

@@ -4,7 +4,7 @@ import Importer
 import Testing
 import TestSupport
 
-/// A database with an eventful life: nulls, exceptions, gaps between keys, columns that old clusters
+/// A database with a varied history: nulls, exceptions, gaps between keys, columns that old clusters
 /// lack, a tree of three levels.
 enum OddDatabase {
   static func make(at path: String, in folder: TemporaryFolder, seed: UInt64) throws {
@@ -45,12 +45,12 @@ enum OddDatabase {
     options.limits.nodeCapacity = 3
     options.limits.clusterRows = 200
     options.limits.overlayFrom = 0
-    // What changes first is written as clusters, what changes then as overlays.
+    // The first changes are written as clusters, later ones as overlays.
     options.limits.overlayBytes = 0...0
     var database = try Database.open(path, options: options)
     try database.write { transaction in
       let table = try transaction.table("odd")
-      // The object that `damage` looks for stays.
+      // It keeps the object that `damage` searches.
       for key in 1...2000 where random.next() % 5 == 0 && key != 78 {
         try table.delete(Int64(key))
       }
@@ -77,7 +77,7 @@ enum OddDatabase {
         let raw = (0..<count % 7).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         try table.insert(["raw": .data(raw), "money": .double(Double(count) / 8)])
       }
-      // Beside changes from before the column was there.
+      // Rows that were changed before the column was added, too.
       for key in [1402, 1407] where try table.row(forKey: Int64(key)) != nil {
         try table.update(Int64(key), ["raw": .data([0, 1, 2])])
       }

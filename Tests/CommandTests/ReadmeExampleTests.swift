@@ -42,7 +42,7 @@ func bestGames(in table: Table) throws -> [String] {
 
 @Suite("The README")
 struct ReadmeExampleTests {
-  /// Commands of the page, in their order, without those that measure or try a disk for long.
+  /// The commands of the page in order, without those that measure or exercise a disk for long.
   private func commands(_ readme: String) -> [String] {
     var commands: [String] = []
     var goesOn = false
@@ -69,7 +69,7 @@ struct ReadmeExampleTests {
     #expect(readme.contains("    swift run -c release \(first)\n"))
     let commands = commands(readme)
     #expect(commands.count > 8)
-    // The folder has the samples of the package, and the program is found by its name.
+    // The folder has the package's samples, and the shell finds the program by its name.
     let start = """
       cd \(place) && mkdir bin && ln -s "$SHEAF" bin/sheaf && ln -s \(Repository.path("samples")) samples
       PATH=$PWD/bin:$PATH
@@ -82,7 +82,7 @@ struct ReadmeExampleTests {
     let result = try Tools.run("bash", ["-c", script], environment: environment)
     guard let result else { return }
     #expect(result.status == 0, "\(result.errorText)")
-    // Times differ, and what is free by the length of the path that is noted.
+    // Times differ, and free bytes depend on the length of the noted path.
     let shown = try #require(part(of: readme, from: "It prints:\n\n", to: "\n\n"))
     let printed = String(decoding: try folder.read("printed"), as: UTF8.self)
     func withoutTimes(_ text: String) -> [String] {
@@ -91,7 +91,7 @@ struct ReadmeExampleTests {
         $0.trimmingCharacters(in: .whitespaces)
       }
     }
-    // The page leaves the names of most columns out.
+    // The page shows only the first columns.
     for (said, found) in zip(withoutTimes(shown), withoutTimes(printed)) {
       if said.hasPrefix("columns") {
         #expect(found.hasPrefix(said.dropLast(3)))
@@ -142,8 +142,10 @@ struct ReadmeExampleTests {
   @Test(
     "Source files and tests that the documents name are there",
     arguments: [
-      "README.md", "CONTRIBUTING.md", "docs/csv.md", "docs/design.md", "docs/file-format.md",
-      "docs/nightly.md", "docs/performance.md", "docs/tour.md", "docs/tune.md", "docs/types.md",
+      "README.md", "CONTRIBUTING.md", "docs/csv.md", "docs/design.md", "docs/distributed.md",
+      "docs/file-format.md", "docs/nightly.md", "docs/performance.md", "docs/tour.md",
+      "docs/tune.md",
+      "docs/types.md",
     ])
   func names(document: String) throws {
     let text = String(decoding: try Repository.read(document), as: UTF8.self)
@@ -158,7 +160,7 @@ struct ReadmeExampleTests {
     for match in text.matches(of: #/`([A-Za-z]+Tests)`/#) {
       #expect(code.contains("struct \(match.output.1)"), "\(document) names \(match.output.1)")
     }
-    // Names of tests stand in quotes in the table of invariants.
+    // The table of invariants has names of tests in quotes.
     for line in text.split(separator: "\n") where line.hasPrefix("| I") {
       for match in line.matches(of: #/"([^"]+)"/#) {
         #expect(code.contains("\"\(match.output.1)\""), "\(document) names \(match.output.1)")
@@ -172,7 +174,7 @@ struct ReadmeExampleTests {
       .filter { $0.hasSuffix(".swift") }.map { "\(root)/\($0)" }
   }
 
-  /// What lies between two marks.
+  /// The text between two marks.
   private func part(of text: String, from start: String, to end: String) -> String? {
     guard let opening = text.range(of: start),
       let closing = text.range(of: end, range: opening.upperBound..<text.endIndex)

@@ -39,7 +39,7 @@ final class SheafProcess {
   let identifier: pid_t
   private var input: Int32?
   private var isFinished = false
-  /// What the system said of the program's end.
+  /// What `waitpid` said of the program's end.
   private var ending: Int32?
   private let output: Collector
   private let error: Collector
@@ -62,7 +62,7 @@ final class SheafProcess {
   init(
     _ arguments: [String], program other: String? = nil, environment: [String: String] = [:]
   ) throws {
-    // A child that ends early must not end the tests with it.
+    // Writing to a child that has ended must not end the tests.
     System.ignoreClosedPipes()
     let program = try other ?? Self.program()
     Self.spawning.lock()

@@ -28,8 +28,9 @@ struct SourceLayoutTests {
   func order(module: String) throws {
     let order = try #require(Self.orders[module])
     let root = URL(fileURLWithPath: Repository.path("Sources")).appendingPathComponent(module)
+    // A file beside the folders would be in none of them.
     let present = try FileManager.default.contentsOfDirectory(atPath: root.path)
-      .filter { !$0.hasSuffix(".swift") && !$0.hasSuffix(".docc") }
+      .filter { !$0.hasSuffix(".docc") }
     #expect(Set(present) == Set(order), "docs/design.md and this test name the folders")
     var declared: [String: Set<String>] = [:]
     var nested: [String: Set<String>] = [:]
@@ -49,7 +50,7 @@ struct SourceLayoutTests {
       let above = order[..<position].reduce(into: Set<String>()) {
         $0.formUnion(declared[$1] ?? [])
       }
-      // A name that is declared at or below the folder too, nested or not, means that one.
+      // A name that is declared at the folder's level or below, nested or not, means that declaration.
       let own = order[position...].reduce(into: Set<String>()) { $0.formUnion(nested[$1] ?? []) }
       for source in sources where source.folder == folder {
         let wrong = source.words.intersection(above).subtracting(own)
@@ -108,7 +109,8 @@ struct SourceLayoutTests {
       for mark in ["TODO", "FIXME", "XXX", "fatalError(", "try!", "import Foundation"] {
         #expect(!text.contains(mark), "\(file) has \(mark)")
       }
-      // It overlooks a sign with a combining mark behind it, and so quotes nothing safely.
+      // `replacing("x"` misses a character with a combining mark behind it, and so does not escape
+      // safely.
       #expect(!text.contains(".replacing(\""), "\(file): use replacing(sign:with:)")
       let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
       #expect(lines.count <= 500, "\(file) has \(lines.count) lines: is it one idea?")
@@ -121,7 +123,39 @@ struct SourceLayoutTests {
     }
   }
 
-  /// Object files of a compiler lay there once, and were committed.
+  @Test("No file of the tests is too long, nor a comment's line", arguments: ["Tests", "samples"])
+  func testLengths(folder: String) throws {
+    let files = try #require(FileManager.default.enumerator(atPath: Repository.path(folder)))
+    for case let file as String in files where file.hasSuffix(".swift") {
+      let lines = try String(contentsOfFile: Repository.path("\(folder)/\(file)"), encoding: .utf8)
+        .split(separator: "\n", omittingEmptySubsequences: false)
+      #expect(lines.count <= 500, "\(file) has \(lines.count) lines: is it one idea?")
+      for (number, line) in lines.enumerated()
+      where line.count > 110 && line.contains(/^ *\/\//) {
+        Issue.record("\(file):\(number + 1) has \(line.count) characters")
+      }
+    }
+  }
+
+  /// Tables, and commands in fences or behind four blanks, cannot be wrapped.
+  @Test("No line of a page is too long", arguments: ["docs", "Sources/Engine/Engine.docc", "."])
+  func pageLengths(folder: String) throws {
+    let files = try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder))
+    // Its entries are written in many branches at once, and are not wrapped again.
+    for file in files where file.hasSuffix(".md") && file != "CHANGELOG.md" {
+      let text = try String(contentsOfFile: Repository.path("\(folder)/\(file)"), encoding: .utf8)
+      var isInFence = false
+      for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+        .enumerated()
+      {
+        if line.hasPrefix("```") { isInFence.toggle() }
+        if isInFence || line.hasPrefix("|") || line.hasPrefix("    ") { continue }
+        #expect(line.count <= 110, "\(file):\(number + 1)")
+      }
+    }
+  }
+
+  /// Object files of a compiler were once committed there.
   @Test("At the top lies only what belongs there")
   func top() throws {
     let known: Set<String> = [
@@ -130,14 +164,14 @@ struct SourceLayoutTests {
       "Sources", "Tests", "bench-results", "docs", "samples", "scripts",
     ]
     let found = try FileManager.default.contentsOfDirectory(atPath: Repository.path("."))
-      // Hidden ones, and what the commands of README.md make, which git ignores.
+      // Except hidden files, and the outputs of the README's commands, which git ignores.
       .filter { !$0.hasPrefix(".") && !$0.contains(".sheaf") && $0 != "work" }
     #expect(Set(found).isSubset(of: known), "\(Set(found).subtracting(known).sorted())")
   }
 
   @Test("Tests lie where the source lies, and each file has a name of its own")
   func testFolders() throws {
-    // What looks at all of a module at once.
+    // Folders of tests that cover a whole module.
     let own: Set<String> = ["Documentation", "EndToEnd", "Faults", "SystemFaults"]
     for (module, order) in Self.orders {
       let path = Repository.path("Tests/\(module)Tests")
@@ -184,7 +218,7 @@ struct SourceLayoutTests {
       {
         open = (String(match.output.1), indent, number)
       } else if let function = open, !line.isEmpty, indent.count < function.indent.count {
-        // One without a body, of a protocol.
+        // The function has no body: it belongs to a protocol.
         open = nil
       }
     }
@@ -218,7 +252,7 @@ struct SourceLayoutTests {
   }
 
   private static func words(_ code: String) -> Set<String> {
-    // Not what follows a point: a member may be called as a type elsewhere is.
+    // Names behind a point are left out: a member may have the name of another type.
     Set(code.matches(of: /(?:^|[^.A-Za-z0-9_])([A-Z][A-Za-z0-9]*)/).map { String($0.output.1) })
   }
 }

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs the programs of `samples/` and compares what they print: all of it, but for times and for the
-/// number of reads that fit into an import.
+/// Runs the programs of `samples/` and compares their output, except times and the number of reads that
+/// fit into an import.
 @Suite("Stories")
 struct StoryTests {
   /// The lines that a program prints.
@@ -78,7 +78,7 @@ struct StoryTests {
   @Test("A silent write is told to others only")
   func silentWrite() throws {
     let lines = try Self.lines("SilentWrite")
-    // Two threads print; each in its own order.
+    // Two threads print; each one's lines are in order.
     #expect(
       lines.filter { $0.hasPrefix("list") } == [
         "list: 0 rows at first", "list: wrote row 0 silently", "list: told of insertions at [1]",

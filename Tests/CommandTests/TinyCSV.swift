@@ -1,4 +1,4 @@
-/// RFC 4180, read byte by byte: slow, strict and obvious, and independent of the importer.
+/// RFC 4180, read byte by byte: slow, strict, obvious, and independent of the importer.
 enum TinyCSV {
   /// The records, or nil when the text is malformed: a stray or open quote, or no last line end.
   static func records(_ bytes: [UInt8]) -> [[[UInt8]]]? {

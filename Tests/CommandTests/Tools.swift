@@ -3,7 +3,7 @@ import Engine
 
 @testable import Command
 
-/// Programs of the machine that some tests need and others do without.
+/// Programs that some tests need where they are installed.
 enum Tools {
   /// The program's path; nil when it is not installed.
   static func path(_ name: String) -> String? {
@@ -34,9 +34,9 @@ enum Tools {
 }
 
 extension Tools {
-  /// What a run of the program asks of the system, a call a line; nil where nobody can look.
+  /// The system calls of a run, one a line; nil where they cannot be traced.
   ///
-  /// - Parameter calls: their names, between commas.
+  /// - Parameter calls: their names, with commas between.
   static func trace(_ calls: String, _ words: [String], in bench: Workbench) throws -> [Substring]?
   {
     let trace = bench.path("trace")

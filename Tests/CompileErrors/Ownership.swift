@@ -1,5 +1,5 @@
-// What the compiler refuses after type checking: as Types.swift, in a file of its own because these
-// errors are not looked for in a file that has any of the others.
+// What the compiler refuses after type checking. These errors have a file of their own because the
+// compiler does not look for them in a file with errors of types. See Types.swift.
 
 import Engine
 
@@ -28,7 +28,7 @@ func copyOfWhatIsLent(_ database: Database) throws {
   }
 }
 
-// What is right: no errors.
+// Correct code: no errors.
 
 func passOn(_ database: Database) throws {
   func helper(_ transaction: borrowing WriteTransaction) throws {

@@ -1,10 +1,11 @@
-// What the type checker has to refuse: each line that ends in "refused: words" must give an error with
-// these words, and no other line any error. scripts/compile-errors compiles this file; no target has it.
+// What the type checker refuses: each line that ends in "refused: words" must give an error with these
+// words, and no other line any error. scripts/compile-errors compiles this file; it belongs to no
+// target.
 
 import Dispatch
 import Engine
 
-// What belongs to a thread does not travel.
+// Objects of a session cannot be sent to another thread.
 
 func sendSession(_ session: Session, _ worker: SessionThread) throws {
   try worker.async { _ in print(session) }  // refused: Session
@@ -44,7 +45,7 @@ struct Travelling: Sendable {
   let object: Object  // refused: Object
 }
 
-// What travels: no errors.
+// Values that may be sent: no errors.
 
 func send(
   _ frozen: FrozenResults, _ object: FrozenObject, _ snapshot: Snapshot,
@@ -56,7 +57,7 @@ func send(
   }
 }
 
-// What is frozen is not written, changed or observed.
+// Frozen objects cannot be written, changed or observed.
 
 func writeFrozen(_ snapshot: Snapshot) {
   snapshot.write {}  // refused: never changes

@@ -9,10 +9,9 @@ import TestSupport
 ///     Crowd onlooker FILE SECONDS SEED
 ///     Crowd verify FILE PROMISES...
 ///
-/// An onlooker never opens the file for writing. A writer appends to PROMISES the number of its
-/// last row whenever the database has said that it is durable. The exit status is 0 when all was as
-/// it has to be; otherwise standard error says what was not. Not a product: it only uses the
-/// library.
+/// An onlooker never opens the file for writing. A writer appends the number of its last row to
+/// PROMISES whenever the database has reported it durable. The exit status is 0 if every rule held;
+/// otherwise standard error names the broken one. Not a product: it uses only the library.
 @main
 enum Crowd {
   struct Problem: Error, CustomStringConvertible {
@@ -49,7 +48,7 @@ enum Crowd {
     }
   }
 
-  /// After all the others: the file is sound, and what was promised is there.
+  /// At the end: the file is sound and has everything that was promised.
   private static func verify(_ path: String, _ promises: [String]) throws {
     let database = try Database.open(path)
     let problems = try database.check().problems

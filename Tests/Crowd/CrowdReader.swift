@@ -20,7 +20,7 @@ struct CrowdReader {
   }
 
   private static func open(_ path: String, isReadOnly: Bool) throws -> Database {
-    // A writer may not have made the file yet.
+    // No writer may have created the file yet.
     while true {
       do {
         let database = try Database.open(

@@ -12,7 +12,7 @@ enum CrowdRules {
   struct State: Equatable {
     /// Each writer's last number.
     var last: [Int64: Int64] = [:]
-    /// Of everything in the tables.
+    /// A digest of all tables.
     var digest: UInt64 = 0xCBF2_9CE4_8422_2325
   }
 
@@ -32,7 +32,8 @@ enum CrowdRules {
     String(repeating: "row \(number) of \(writer) ", count: Int(number % 5) + 1)
   }
 
-  /// What imports of the same rows, of which some are killed, have left: the first of them, each as it was.
+  /// Imports of the same rows, some of them killed, must have left the first rows of their inputs,
+  /// unchanged.
   private static func checkImported(
     _ snapshot: Snapshot, _ problem: (Int64, String) -> Crowd.Problem
   ) throws {
@@ -47,7 +48,7 @@ enum CrowdRules {
     _ = problem(last, "")
   }
 
-  /// How many rows each import has that shows all of them at once.
+  /// How many rows an import that becomes visible at once has.
   static let publishedRows: Int64 = 400
 
   private static func checkPublished(_ snapshot: Snapshot, _ fail: (String) -> Crowd.Problem) throws
@@ -63,7 +64,7 @@ enum CrowdRules {
     if last != publishedRows { throw fail("\(last) rows of an import are to be seen") }
   }
 
-  /// - Throws: `Crowd.Problem` when a rule does not hold.
+  /// - Throws: `Crowd.Problem` if a rule does not hold.
   static func check(_ snapshot: Snapshot) throws -> State {
     var state = State()
     func mix(_ value: Int64) {

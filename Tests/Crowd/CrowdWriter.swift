@@ -2,7 +2,7 @@ import Base
 import Engine
 import TestSupport
 
-/// Writes in every way there is, as fast as it can.
+/// Writes in every possible way, as fast as it can.
 struct CrowdWriter {
   private struct GiveUp: Error {}
 
@@ -57,7 +57,7 @@ struct CrowdWriter {
       }
     case 9:
       try database.close()
-      // Alone for a moment, it may even be compacted.
+      // If it is alone for a moment, the file may even be compacted.
       database = try Database.open(path)
       if Bool.random(using: &random) { _ = try database.compact() }
     case 10: try database.trim()
@@ -109,20 +109,20 @@ struct CrowdWriter {
     try withUnsafeBytes(of: (writer, number)) { try System.write(log, $0, path: promises) }
   }
 
-  /// The writer and the last number of a file of promises; nil when it has none.
+  /// The writer and the last number in a file of promises; nil if it has none.
   static func lastPromise(_ path: String) throws -> (writer: Int64, number: Int64)? {
     guard let size = try? System.status(path: path).size, size >= 16 else { return nil }
     let descriptor = try System.open(path, .readOnly)
     defer { System.close(descriptor) }
     var words: [Int64] = [0, 0]
     let count = try words.withUnsafeMutableBytes {
-      // A writer that is killed leaves whole promises: each is one small write.
+      // A killed writer leaves whole promises: each is one small write.
       try System.read(descriptor, at: size / 16 * 16 - 16, into: $0, path: path)
     }
     return count == 16 ? (words[0], words[1]) : nil
   }
 
-  /// What an asynchronous write's completion was told.
+  /// The outcome that the completion of an asynchronous write reported.
   private final class Outcome: @unchecked Sendable {
     // @unchecked: guarded by `lock`.
     private let lock = Lock()

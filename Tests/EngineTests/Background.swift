@@ -23,14 +23,14 @@ final class Background: @unchecked Sendable {
     return output.list.first
   }
 
-  /// Waits for its end and throws what `body` threw.
+  /// Waits for the thread's end and throws what `body` threw.
   func join() throws {
     thread?.join()
     if let failure { throw failure }
   }
 }
 
-/// Something that threads add to.
+/// A list that several threads add to.
 final class Shared<Element: Sendable>: @unchecked Sendable {
   // @unchecked: guarded by `lock`.
   private let lock = Lock()

@@ -1,12 +1,13 @@
 import Importer
 
-/// Any text in any dialect, cut anywhere: the fast splitter and parser against the slow, obvious ones.
+/// Any text in any dialect, split anywhere: the fast splitter and parser are compared with the slow,
+/// obvious ones.
 ///
 /// The input: nine bytes or a few more for dialect and feed, then the text.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzCSV(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
-  // What cannot be told apart is refused; that is of no use in the corpus.
+  // An ambiguous dialect is refused; the corpus has no use for it.
   guard var dialect = try? dialect(&input) else { return -1 }
   let options = input.byte()
   var feed = Feed()

@@ -3,11 +3,11 @@ import TestSupport
 
 @testable import Engine
 
-/// A database file that lies, with checksums that fit: everything that can be done with it works or
-/// throws the engine's own error, and what breaks something is found by the check (`Forgery`).
+/// A forged database file with right checksums: everything that can be done with it works or throws the
+/// engine's own error, and the check finds whatever breaks an operation (`Forgery`).
 ///
-/// The input: up to twelve edits of a file with every encoding, a byte for the kind of each, and
-/// what that needs.
+/// The input: up to twelve edits of a file with every encoding; a byte for the kind of each, and its
+/// arguments.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzDatabase(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -49,7 +49,7 @@ private func soundFile() -> FieldMap {
   }
 }
 
-/// What is above the engine, or changes keyed tables: export, salvage, keyed rows.
+/// Readers above the engine, and changes of keyed tables: export, salvage, keyed rows.
 private struct Readers {
   let storage: RecordingStorage
 

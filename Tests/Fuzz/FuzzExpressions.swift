@@ -1,7 +1,7 @@
 @testable import Engine
 
-/// Any text as a filter: it is refused with a place, or means the same written out and read again,
-/// and finds the objects that looking at one after the other finds.
+/// Any text as a filter: it is refused with a position, or has the same meaning when it is written out
+/// and read again, and finds the objects that a look at each one finds.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzExpressions(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let text = String(
@@ -38,7 +38,7 @@ public func fuzzExpressions(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CIn
   return 0
 }
 
-/// What a query that does not fit the table is refused with.
+/// The error of a query that does not fit the table.
 private func refusal(_ query: Query) throws -> QueryError {
   do {
     _ = try query.explain(in: objects.table)
@@ -104,7 +104,7 @@ private func makeObjects() -> Objects {
 // MARK: Writing out
 
 extension Predicate {
-  /// An expression that means the same.
+  /// An expression with the same meaning.
   fileprivate var written: String {
     switch self {
     case .test(let test): test.written
@@ -124,7 +124,7 @@ extension Predicate {
 
 extension ColumnTest {
   fileprivate var written: String {
-    // A mark behind a backquote would hide it.
+    // A combining mark behind a backquote would hide it.
     let doubled = column.unicodeScalars.flatMap { $0 == "`" ? [$0, $0] : [$0] }
     let name = "`" + String(String.UnicodeScalarView(doubled)) + "`"
     let option = ignoresCase ? "[c]" : ""
@@ -159,7 +159,7 @@ extension Value {
     case .decimal:
       return Value(spelling: spelled, type: .int) == nil ? spelled : spelled + ".0"
     case .text(let text):
-      // A mark behind a quote would join it.
+      // A combining mark behind a quote would join it.
       return "\"" + text.unicodeScalars.map { "\\u{\(String($0.value, radix: 16))}" }.joined()
         + "\""
     default: return spelled

@@ -1,4 +1,4 @@
-/// The bytes that the fuzzer has made up, read from the beginning on; zeros follow them.
+/// Reads the fuzzer's bytes from the beginning; zeros follow them.
 struct FuzzInput {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -19,12 +19,12 @@ struct FuzzInput {
 
   mutating func element<Element>(of list: [Element]) -> Element { list[Int(byte()) % list.count] }
 
-  /// As many of the next bytes as the first of them says, up to a number.
+  /// The next bytes, whose number the first of them gives, up to a limit.
   mutating func short(upTo most: Int) -> [UInt8] {
     let count = Int(byte()) % (most + 1)
     return (0..<count).map { _ in byte() }
   }
 }
 
-/// Ends the process, for the fuzzer to keep the input.
+/// Ends the process, so that the fuzzer keeps the input.
 func found(_ what: String) -> Never { fatalError("found: \(what)") }

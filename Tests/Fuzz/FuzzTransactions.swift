@@ -2,11 +2,11 @@ import TestSupport
 
 @testable import Engine
 
-/// Transactions of which some fail in the middle, at any operation of the storage, against a model: what was
-/// committed is there to the letter, what failed is gone, and a version that is held stays as it was.
+/// Transactions, some of which fail at any operation of the storage, compared with a model: what was
+/// committed is there to the letter, what failed is gone, and a held version stays the same.
 ///
-/// The input: a byte for the options, then rounds: how each one ends, where its storage fails, and
-/// two bytes for each change.
+/// The input: a byte for the options, then rounds: how each one ends, where its storage fails, and two
+/// bytes for each change.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzTransactions(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -30,7 +30,7 @@ private final class History {
   private var database: Database
   private var changes = RandomChanges(seed: 1)
   private var model = Model()
-  /// What the file may hold: the last contents that were promised, and those after them.
+  /// The contents that the file may have: the last promised ones, and those after them.
   private var possible: [Model] = []
   private var held: [(snapshot: Snapshot, digest: UInt64)] = []
 
@@ -53,7 +53,7 @@ private final class History {
     possible = [model]
   }
 
-  /// One transaction, and what comes between two of them.
+  /// One transaction, and what follows it.
   func round(_ input: inout FuzzInput) throws {
     let ending = input.byte()
     var next = model
@@ -63,7 +63,7 @@ private final class History {
         after: number, code: number & 1 == 0 ? 28 : 5,
         kinds: ending & 2 != 0 ? FailingStorage.Kind.all : FailingStorage.Kind.changes)
     } else {
-      // Forgets what has failed before.
+      // No failure is due any more.
       storage.fail(after: .max / 2, code: 5)
     }
     do {
@@ -108,7 +108,7 @@ private final class History {
     }
   }
 
-  /// The slot may be on the disk or not: whoever opens the file finds out.
+  /// The slot may be on the disk or not: reopening the file shows which.
   private func reopenAfterFailure() throws {
     let content = (storage.inner as? RecordingStorage)?.content ?? []
     try compareHeld()

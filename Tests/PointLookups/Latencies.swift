@@ -1,7 +1,7 @@
-/// Counts durations in buckets 1.6% wide, so that a percentile costs no memory per duration and no
-/// sorting beside what is measured.
+/// Counts durations in buckets 1.6% wide: a percentile then takes neither memory for each duration nor
+/// sorting beside the measured work.
 struct Latencies {
-  /// Each power of two is divided into so many buckets.
+  /// The number of buckets for each power of two.
   private static let steps = 64
   private var buckets = [UInt64](repeating: 0, count: 64 * Latencies.steps)
   private(set) var count: UInt64 = 0
@@ -13,7 +13,7 @@ struct Latencies {
     longest = max(longest, nanoseconds)
   }
 
-  /// The smallest duration that `share` of all do not exceed, to the width of a bucket.
+  /// The duration that a share of all do not exceed, to the width of a bucket.
   func percentile(_ share: Double) -> UInt64 {
     let wanted = UInt64((Double(count) * share).rounded(.up))
     var seen: UInt64 = 0
@@ -37,7 +37,7 @@ struct Latencies {
     return (power - 5) * steps + step
   }
 
-  /// The largest duration that falls into a bucket.
+  /// The longest duration of a bucket.
   private static func upperBound(_ bucket: Int) -> UInt64 {
     if bucket < 2 * steps { return UInt64(bucket) }
     let power = UInt64(bucket / steps - 1)

@@ -14,17 +14,17 @@ enum PointLookups {
       let options = try Options(Array(CommandLine.arguments.dropFirst()))
       print(try run(options))
     } catch {
-      // Not standard output: who reads that expects JSON.
+      // Standard output is for JSON only.
       let line = Array("PointLookups: \(error)\n".utf8)
       line.withUnsafeBytes { try? System.write(2, $0, path: "standard error") }
       System.exit(1)
     }
   }
 
-  /// Lookups go through the table that is the file's first, the one not being imported into.
+  /// Looks up objects of the file's first table; an import may fill another one.
   ///
-  /// What is timed is `Table.row(forKey:)`, every value of the row included. Taking a snapshot is
-  /// timed apart.
+  /// Measures `Table.row(forKey:)`, with every value of the row. The time to take a snapshot is
+  /// measured separately.
   static func run(_ options: Options) throws -> String {
     let database = try Database.open(options.path, options: .init(access: .readOnly))
     var random = SplitMix64(seed: options.seed)
@@ -45,7 +45,7 @@ enum PointLookups {
       lastVersion = snapshot.version
       refreshes.add(System.monotonicNanoseconds &- start)
       for _ in 0..<options.refreshEvery {
-        // Keys of an import without deletions are 1 to the number of rows.
+        // An import without deletions gives the keys from 1 to the number of rows.
         let key = Int64(random.next(upperBound: count)) + 1
         let start = System.monotonicNanoseconds
         let row = try table.row(forKey: key)

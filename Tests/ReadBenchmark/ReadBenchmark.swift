@@ -2,26 +2,26 @@ import Base
 import Engine
 import TestSupport
 
-/// Reads a table and prints what one read takes as one JSON object, in processor time, so that a busy
-/// machine changes it little; a notification in time on the wall.
+/// Reads a table and prints the time of one read as a JSON object: processor time, which a busy machine
+/// changes little; of a notification the elapsed time.
 ///
 ///     ReadBenchmark FILE lookup|scan|count|notify [--values copied|viewed] [--seconds S] [--seed N]
 ///
 ///     lookup  all columns of random objects by key
 ///     scan    all columns of all objects, as rows; viewed: in place
 ///     count   the objects with Rating >= 4.5
-///     notify  from the beginning of a commit without a flush, which changes one object, until an observer
-///             of the same objects on another thread is told of it; the median
+///     notify  from the beginning of a commit without a flush, which changes one object, to the call of
+///             an observer of the same objects on another thread; the median
 ///
-/// `scripts/bench` puts it beside scripts/benchmark/sqlite_reads.c, which does the same. Not a product.
+/// `scripts/bench` runs it beside scripts/benchmark/sqlite_reads.c, which does the same. Not a product.
 @main
 enum ReadBenchmark {
   static func main() {
     do {
       let options = try Options(Array(CommandLine.arguments.dropFirst()))
-      print(try Reading(options).run())
+      print(try TableReads(options).run())
     } catch {
-      // Not standard output: who reads that expects JSON.
+      // Standard output is for JSON only.
       let line = Array("ReadBenchmark: \(error)\n".utf8)
       line.withUnsafeBytes { try? System.write(2, $0, path: "standard error") }
       System.exit(1)
@@ -30,11 +30,11 @@ enum ReadBenchmark {
 }
 
 /// One table, read in one way.
-struct Reading {
+struct TableReads {
   private let options: Options
   private let database: Database
   private let table: Table
-  /// Of what was read, so that no reading is left out.
+  /// How often the whole table is read; the best time counts.
   private static let scanTurns = 3
 
   init(_ options: Options) throws {
@@ -62,7 +62,7 @@ struct Reading {
     }
   }
 
-  /// - Parameter read: reads all values of an object; nil when it is not there.
+  /// - Parameter read: reads all values of an object; nil if there is none.
   private func lookup(_ read: (Int64) throws -> Int?) throws -> String {
     var random = SplitMix64(seed: options.seed)
     let count = UInt64(table.count)
@@ -74,7 +74,7 @@ struct Reading {
       let end = System.monotonicNanoseconds &+ UInt64(seconds * 1e9)
       repeat {
         for _ in 0..<100 {
-          // Keys of an import without deletions are 1 to the number of rows.
+          // An import without deletions gives the keys from 1 to the number of rows.
           let key = Int64(random.next(upperBound: count)) + 1
           guard let found = try read(key) else { throw Failure("no object has the key \(key)") }
           sum &+= found
@@ -124,8 +124,8 @@ struct Reading {
     var times: [UInt64] = []
     for turn in 0..<200 {
       let key = Int64(random.next(upperBound: count)) + 1
-      // Out of the results or into them: either is a change to them. As it is now: a turn before
-      // may have changed it.
+      // Into the results or out of them: both are changes. The value may have been changed by an
+      // earlier turn, so it is read now.
       let now = try database.snapshot().table(name)
       let isGood = try now.value(forKey: key, column: "Rating").map { value in
         if case .double(let rating) = value { rating >= 4.5 } else { false }

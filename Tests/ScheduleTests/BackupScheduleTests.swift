@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// Backups against writers of the database and readers of the copy, in every order that few deviations give.
+/// Backups beside writers of the database and readers of the copy, in every order with few deviations.
 @Suite("Schedules: backups", .serialized)
 struct BackupScheduleTests {
   private static func scenario() throws -> Exploration.Scenario {

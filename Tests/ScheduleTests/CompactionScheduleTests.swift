@@ -3,21 +3,21 @@ import Testing
 
 @testable import Engine
 
-/// Compactions, which put another file in place, against readers and writers, in every order that
-/// few deviations give.
+/// Compactions, which put another file in place, beside readers and writers, in every order with few
+/// deviations.
 @Suite("Schedules: compaction", .serialized)
 struct CompactionScheduleTests {
-  /// How a file is compacted.
+  /// The kind of compaction.
   enum Kind: CaseIterable {
-    /// It is replaced by a copy.
+    /// A copy replaces the file.
     case whole
-    /// In transactions, so small that several make it up.
+    /// In use, in transactions so small that it needs several.
     case inUse
 
-    /// Versions that one compaction may make, at most.
+    /// The most versions that one compaction makes.
     var versions: Int64 { self == .whole ? 1 : 20 }
 
-    /// Makes a file that there is something to gain in.
+    /// Makes a file that compaction makes smaller.
     func make(_ path: String) throws {
       try CountedFile.make(path)
       if self == .whole { return }
@@ -35,7 +35,7 @@ struct CompactionScheduleTests {
       try database.close()
     }
 
-    /// Counts that are there before.
+    /// How often the file was counted up before.
     var counts: Int64 { self == .whole ? 0 : 2 }
 
     func run(_ database: Database) throws {
@@ -49,7 +49,7 @@ struct CompactionScheduleTests {
     }
   }
 
-  /// A compaction replaces the file, or says why it did not, or goes on in its transactions, while another
+  /// A compaction replaces the file, says why it did not, or goes on in its transactions, while another
   /// handle opens it, reads and writes.
   private static func besideOthers(_ kind: Kind) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
@@ -93,7 +93,7 @@ struct CompactionScheduleTests {
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
-  /// The same handle's readers and writers, who are there before and after.
+  /// Readers and writers of the compacting handle, before and after.
   private static func withinHandle(
     _ kind: Kind, _ durability: Durability
   ) throws -> Exploration.Scenario {
@@ -129,7 +129,7 @@ struct CompactionScheduleTests {
           try kind.run(database)
         }
         for other in others { other.join() }
-        // While this one is open.
+        // This handle is still open.
         let later = try CountedFile.open(path)
         try CountedFile.count(later, .full)
         try later.close()

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Engine
 
-/// Asynchronous writes against the end of their handle, in every order that few deviations give:
-/// each completion comes once, and says what the file has.
+/// Asynchronous writes and the end of their handle, in every order with few deviations: each completion
+/// is called once and says what the file has.
 @Suite("Schedules: completions", .serialized)
 struct CompletionScheduleTests {
-  /// How often each completion came, and whether it said that the write was made.
+  /// How often each completion was called, and whether it reported success.
   private final class Outcomes: Sendable {
     private let told: Mutex<[[Bool]]>
 
@@ -28,9 +28,9 @@ struct CompletionScheduleTests {
     }
   }
 
-  /// The only reference to a handle.
+  /// Holds the only reference to a handle.
   private final class Box: @unchecked Sendable {
-    // @unchecked: taken by one scheduled thread.
+    // @unchecked: one scheduled thread takes it.
     private var database: Database?
     init(_ database: Database) { self.database = database }
     func take() throws -> Database {
@@ -50,7 +50,7 @@ struct CompletionScheduleTests {
     }
   }
 
-  /// Writes are asked for, and one of them taken back, while the database is closed.
+  /// The database is closed while writes are asked for, one of which is cancelled.
   private static func closing() throws -> Exploration.Scenario {
     let storage = MemoryStorage()
     let outcomes = Outcomes(4)
@@ -68,7 +68,7 @@ struct CompletionScheduleTests {
           }
         }
         try database.close()
-        // What was asked for before has been made.
+        // A write that was asked for before the closing has been made.
         if outcomes.made == 0 { problems.note("the first write was not made") }
         first.cancel()
         other.join()
@@ -91,16 +91,16 @@ struct CompletionScheduleTests {
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
-  /// Who has the handle last.
+  /// Who releases the handle last.
   enum Last: CaseIterable {
     case job
-    /// And a thread watches what others commit.
+    /// A job, while a thread watches others' commits.
     case watchedJob
     case completion
   }
 
-  /// A handle is released, and not closed, while its flusher, its writing thread and the one that
-  /// watches others run, and another handle writes; a snapshot of it is read longer.
+  /// A handle is released without being closed, while its flusher, its writing thread and its watching
+  /// thread run, and another handle writes. One of its snapshots is read for longer.
   private static func releasing(_ last: Last) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")
@@ -134,7 +134,7 @@ struct CompletionScheduleTests {
           }
           _ = Self.ask(database, 1, outcomes, allowsGrouping: last != .completion)
         }
-        // Whoever writes does not wait for those who read what is durable.
+        // A writer does not wait for readers of durable versions.
         writer.join()
         try CountedFile.read(snapshot, problems)
       }
@@ -156,7 +156,7 @@ struct CompletionScheduleTests {
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
-  /// Comes back at its end to the queue whose job held it last, as a database does.
+  /// When it is released it returns to the queue whose job held it last, as a database does.
   private final class Returning: Sendable {
     private let queue: WorkQueue
     init(_ queue: WorkQueue) { self.queue = queue }

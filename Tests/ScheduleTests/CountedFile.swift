@@ -3,15 +3,15 @@ import TestSupport
 
 @testable import Engine
 
-/// A file with one row that transactions count in, and what has to be true of it whoever uses it.
+/// A file with one row in which transactions count, and what must hold for every user of it.
 ///
-/// Thread rule: scheduled threads; or one that is not.
+/// Thread rule: scheduled threads, or one thread that is not scheduled.
 enum CountedFile {
   struct Unexpected: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// Waits as long as it takes: any time may pass before a thread goes on.
+  /// Has no time limit: any time may pass before a thread goes on.
   static func open(
     _ path: String, _ access: Database.Options.Access = .create
   ) throws -> Database {
@@ -35,9 +35,9 @@ enum CountedFile {
     }
   }
 
-  /// Counts one more in an open transaction, and notes the version that the commit makes.
+  /// Adds one in an open transaction and notes the version that the commit makes.
   ///
-  /// - Parameter pages: how long the text is that comes with it: what it leaves is free later.
+  /// - Parameter pages: the length of a text that comes with it, whose pages come free later.
   @discardableResult
   static func count(_ transaction: borrowing WriteTransaction, pages: Int = 0) throws -> Int64 {
     let table = try transaction.table("t")
@@ -60,7 +60,7 @@ enum CountedFile {
     try database.write(durability: durability) { try count($0, pages: pages) }
   }
 
-  /// What no encoding makes much shorter.
+  /// Text that no encoding makes much smaller.
   private static let noise: String = {
     var random = SplitMix64(seed: 1)
     return String(
@@ -70,9 +70,9 @@ enum CountedFile {
 
   private static func text(_ pages: Int) -> String { String(noise.prefix(4096 * pages)) }
 
-  /// Reads a version that is held; what is wrong with it.
+  /// What is wrong with a held version; nil if nothing is.
   ///
-  /// - Parameter compacted: versions that a compaction may have made, which changes nothing.
+  /// - Parameter compacted: the most versions by compactions, which change nothing.
   static func problem(_ snapshot: Snapshot, compacted: Int64 = 0) throws -> String? {
     let row = try snapshot.table("t").row(forKey: 1)
     let version = Int64(snapshot.version)
@@ -89,11 +89,11 @@ enum CountedFile {
     return count
   }
 
-  /// Reads a version that it holds, and once more after the others have gone on.
+  /// Takes a version and reads it twice: at once, and after others have gone on.
   ///
   /// - Parameters:
-  ///   - atLeast: the count that has to be there.
-  ///   - compacted: versions that a compaction may have made, which changes nothing.
+  ///   - atLeast: the smallest right count.
+  ///   - compacted: the most versions by compactions, which change nothing.
   static func read(
     _ database: Database, _ problems: Problems, atLeast: Int64 = 0, compacted: Int64 = 0
   ) throws {
@@ -112,9 +112,9 @@ enum CountedFile {
     if second != first { problems.note("a held version read \(first), and then \(second)") }
   }
 
-  /// What is wrong with the file when all have closed it.
+  /// What is wrong with the file after all have closed it.
   ///
-  /// - Parameter counts: those that may be there.
+  /// - Parameter counts: the right counts.
   static func problem(
     _ path: String, _ problems: Problems, counts: ClosedRange<Int64>, compacted: Int64 = 0
   ) throws -> String? {

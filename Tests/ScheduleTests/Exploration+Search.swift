@@ -3,13 +3,13 @@ import TestSupport
 
 @testable import Engine
 
-/// What tests ask for: all schedules with few deviations, then random ones.
+/// The search of the tests: all schedules with few deviations, then random ones.
 extension Exploration {
   /// How far a search goes.
   private struct Reach {
     let bound: Int
     let random: Int
-    /// For all of it.
+    /// The time for the whole search.
     let seconds: UInt64
     let isLong: Bool
     let isTold: Bool
@@ -23,13 +23,14 @@ extension Exploration {
     }
   }
 
-  /// What is wrong in any of the schedules; nil: nothing.
+  /// What is wrong in a schedule; nil if nothing was found.
   ///
-  /// All schedules with so few deviations, those in which one thread goes on last where `postpones` says so
-  /// (which takes threads that wait instead of looking again and again), then so many random ones. With
-  /// SHEAF_LONG=1, all with up to three and a hundred times as many random ones, as far as ten minutes, or
-  /// SHEAF_SECONDS, allow: a third is for the random ones. What was looked at is printed then, and with
-  /// SHEAF_FIGURES. With SHEAF_SCHEDULE, what a failure said, that one.
+  /// Tries all schedules with the given number of deviations; if `postpones` (for threads that wait
+  /// instead of polling), those in which an interrupted thread goes on last; then random ones. With
+  /// SHEAF_LONG=1 it tries all with up to three deviations and a hundred times as many random ones,
+  /// within ten minutes or SHEAF_SECONDS, a third of which is for the random ones; then, and with
+  /// SHEAF_FIGURES, it prints the extent of the search. With SHEAF_SCHEDULE it runs the schedule that a
+  /// failure has printed.
   static func failure(
     _ name: String = #function, isFine: Bool = false, bound: Int = 1, postpones: Bool = false,
     random: Int, seed: UInt64 = 0, _ make: @escaping () throws -> Scenario
@@ -72,7 +73,7 @@ extension Exploration {
     return nil
   }
 
-  /// A line of the table in `bench-results/*-schedules`.
+  /// Prints a line of the table in `bench-results/*-schedules`.
   private static func tell(
     _ name: String, _ bound: String, _ runs: Int, since: UInt64, _ what: String
   ) {

@@ -2,25 +2,25 @@ import TestSupport
 
 @testable import Engine
 
-/// Runs a scenario under many schedules: all of those that deviate from the usual one at few decisions, then
+/// Runs a scenario under many schedules: all that deviate from the usual one at a few decisions, then
 /// random ones.
 ///
-/// Most defects of this kind need few deviations (Musuvathi and Qadeer, "Iterative context
-/// bounding", 2007; Emmi and others, "Delay-bounded scheduling", 2011). A thread is interrupted
-/// only before a step that another thread's later step has to do with: the order of others makes no
-/// difference (Flanagan and Godefroid, "Dynamic partial-order reduction", 2005). What follows a
-/// state is tried once, however it was reached. Random schedules interrupt threads anywhere, or
-/// give threads priorities and lower one at a few random steps (Burckhardt and others, "A
-/// randomized scheduler with probabilistic guarantees of finding bugs", 2010).
+/// Few deviations are enough for most defects of this kind (Musuvathi and Qadeer, "Iterative context
+/// bounding", 2007; Emmi and others, "Delay-bounded scheduling", 2011). A thread is interrupted only
+/// before a step that depends on a later step of another thread; the order of the others makes no
+/// difference (Flanagan and Godefroid, "Dynamic partial-order reduction", 2005). Each state is
+/// continued once, however it was reached. Random schedules interrupt threads anywhere, or give threads
+/// priorities and lower one at a few random steps (Burckhardt and others, "A randomized scheduler with
+/// probabilistic guarantees of finding bugs", 2010).
 struct Exploration {
-  /// One run: the threads, which begin at once, and what to look at when all have ended.
+  /// A run: threads that begin at once, and what is checked when all have ended.
   struct Scenario {
     var threads: [@Sendable () -> Void]
-    /// The first thing that is wrong; nil when all is well.
+    /// The first problem; nil if there is none.
     var problem: () throws -> String?
   }
 
-  /// A schedule that went wrong.
+  /// A schedule in which something went wrong.
   struct Failure: CustomStringConvertible {
     let problem: String
     let schedule: Schedule
@@ -30,30 +30,31 @@ struct Exploration {
     }
   }
 
-  /// A decision on the way that the search has taken, and what is known of it.
+  /// A decision on the current path of the search, and what is known of it.
   private struct Node {
     let candidates: [Int]
-    /// Whether the running thread could go on, and nothing takes long.
+    /// Whether the running thread could go on and no step takes long.
     let interrupts: Bool
     let usual: Int
     var chosen: Int
-    /// Those who had their turn here in earlier runs, the chosen one included.
+    /// Threads that had their turn here in earlier runs, including the chosen one.
     var tried: Set<Int>
-    /// The step that comes next, unless another thread goes first; nil when the running one has to wait.
+    /// The running thread's next step, before which another thread may go; nil if it has to wait.
     var step: Scheduler.Place?
-    /// How often the way here was not the usual one.
+    /// The number of deviations on the path to this decision.
     let deviations: Int
-    /// Whether the search has been in this state before, with as many deviations left.
+    /// Whether the search was in this state before with as many deviations left.
     let isKnown: Bool
   }
 
   private let make: () throws -> Scenario
-  /// Whether a thread may be interrupted between the parts of steps too, as between the words of a version.
+  /// Whether a thread may also be interrupted between the parts of a step, as between the words of a
+  /// version.
   private let isFine: Bool
   private(set) var runs = 0
-  /// The most decisions of a run so far.
+  /// The number of decisions of the longest run so far.
   private(set) var longest = 0
-  /// Steps that some other thread's step in some run has to do with.
+  /// Steps on which another thread's step in some run depends.
   private var matters: Set<Scheduler.Place> = []
 
   init(isFine: Bool = false, _ make: @escaping () throws -> Scenario) {
@@ -73,7 +74,7 @@ struct Exploration {
     let outcome = try Scheduler(isFine: isFine, plan: plan).run(scenario.threads)
     runs += 1
     longest = max(longest, outcome.decisions.count)
-    // Threads that are stuck have their parts in hand yet: to release them could wait for these threads.
+    // Stuck threads still have their objects: releasing these could wait for the threads.
     if outcome.stuck != nil { _ = Unmanaged.passRetained(Kept(scenario)) }
     return (outcome, try outcome.stuck ?? scenario.problem())
   }
@@ -82,11 +83,12 @@ struct Exploration {
     Failure(problem: problem, schedule: Schedule(outcome.decisions), runs: runs)
   }
 
-  /// One schedule again.
+  /// Runs a schedule again.
   mutating func replay(_ schedule: Schedule) throws -> Failure? {
     let (outcome, problem) = try run(schedule.choice)
     if let problem { return failure(problem, outcome) }
-    // Who changed the tree since, or runs another test, must not take silence for a mend.
+    // After a change of the tree, or in another test, the schedule is another one: silence is no sign
+    // of a repair.
     let count = outcome.decisions.count
     guard let expected = schedule.length, expected != count else { return nil }
     return failure(
@@ -94,9 +96,9 @@ struct Exploration {
       outcome)
   }
 
-  /// Runs a random schedule, and the same one again by what would be printed of it.
+  /// Runs a random schedule, then the same one from its printed form.
   ///
-  /// - Returns: where the second run is another one; nil: nowhere.
+  /// - Returns: where the second run differs; nil: nowhere.
   mutating func difference(seed: UInt64) throws -> String? {
     var random = SplitMix64(seed: seed)
     let (first, _) = try run { moment in
@@ -122,19 +124,19 @@ struct Exploration {
     return nil
   }
 
-  /// All schedules with at most so many deviations.
+  /// Runs all schedules with at most as many deviations.
   ///
   /// - Parameters:
   ///   - deviations: the bound.
-  ///   - isTimeUp: ends the search before.
-  /// - Returns: what went wrong; whether there was nothing left to try.
+  ///   - isTimeUp: ends the search early.
+  /// - Returns: what went wrong, and whether nothing was left to try.
   mutating func exhaust(deviations: Int, isTimeUp: () -> Bool) throws -> (
     failure: Failure?, isComplete: Bool
   ) {
     while true {
       let known = matters.count
       let (failure, isComplete) = try search(deviations, isTimeUp)
-      // What was found to matter late may have mattered early.
+      // A step that turned out late to matter may have mattered earlier.
       if failure != nil || !isComplete || matters.count == known { return (failure, isComplete) }
     }
   }
@@ -155,7 +157,7 @@ struct Exploration {
         return (failure("the scenario is another each time", outcome), false)
       }
       extend(&path, outcome, &states)
-      // The deepest first.
+      // Decisions from the deepest up.
       while let node = path.last {
         if let next = next(node, bound) {
           path[path.count - 1].chosen = next
@@ -169,7 +171,7 @@ struct Exploration {
     }
   }
 
-  /// Who has not been tried yet and may go on here.
+  /// A thread that may go on here and has not been tried.
   private func next(_ node: Node, _ bound: Int) -> Int? {
     if node.isKnown || node.deviations >= bound { return nil }
     if node.interrupts {
@@ -192,7 +194,7 @@ struct Exploration {
           usual: decision.usual, chosen: decision.chosen, tried: [decision.chosen],
           deviations: deviations, isKnown: isKnown))
     }
-    // Who looks at or changes each object later.
+    // For each object, the threads that look at it or change it later.
     var later: [UInt: (looks: Set<Int>, changes: Set<Int>)] = [:]
     for step in outcome.steps.reversed() {
       var known = later[step.object] ?? ([], [])
@@ -207,14 +209,15 @@ struct Exploration {
     }
   }
 
-  /// One schedule that interrupts threads at about so many random steps that other threads' steps have to do
-  /// with, and lets the interrupted one go on soon or late; where nobody is interrupted, anybody goes on.
+  /// Runs a schedule that interrupts threads at about as many random steps on which other threads'
+  /// steps depend, and continues the interrupted one soon or late; where no thread is interrupted any
+  /// may go on.
   mutating func scattered(seed: UInt64, interruptions: Int) throws -> Failure? {
     var random = SplitMix64(seed: seed)
-    // Before anything is known, every step counts.
+    // Before anything is known every step counts.
     let matters = matters
     let count = matters.isEmpty ? max(8, longest) : matters.count
-    // Until which decision a thread is left out, as long as others can go on.
+    // The decision until which a thread is left out, as long as others can go on.
     var left: [Int: Int] = [:]
     let (outcome, problem) = try run { moment in
       func any(but running: Int?) -> Int {
@@ -232,14 +235,14 @@ struct Exploration {
     return problem.map { failure($0, outcome) }
   }
 
-  /// All schedules in which one thread is interrupted once, at a step that another thread's step has to do with,
-  /// and then goes on only when the others have ended or wait for it. With few deviations, it goes on as soon as
-  /// another one waits for anything.
+  /// Runs all schedules in which one thread is interrupted once, at a step on which another thread's
+  /// step depends, and goes on only when the others have ended or wait for it. With few deviations it
+  /// would go on as soon as another one waits for anything.
   mutating func postponed(isTimeUp: () -> Bool) throws -> Failure? {
     for place in matters.sorted(by: { ($0.thread, $0.number) < ($1.thread, $1.number) }) {
       if isTimeUp() { return nil }
       var isLeft = false
-      // Those who have only looked again since anybody did anything.
+      // Threads that have only polled since another one did anything.
       var idle: Set<Int> = []
       let (outcome, problem) = try run { moment in
         if let thread = moment.idle { idle.insert(thread) } else { idle = [] }
@@ -253,7 +256,7 @@ struct Exploration {
     return nil
   }
 
-  /// One schedule by priorities, of which some are lowered at random.
+  /// Runs a schedule by priorities, some of which are lowered at random steps.
   mutating func prioritized(seed: UInt64, changes: Int) throws -> Failure? {
     var random = SplitMix64(seed: seed)
     var priorities: [Int: Int64] = [:]
@@ -268,7 +271,7 @@ struct Exploration {
       let highest = {
         candidates.max { priorities[$0] ?? 0 < priorities[$1] ?? 0 } ?? candidates[0]
       }
-      // Who only waits would wait for ever for those below.
+      // A thread that only polls would wait for ever for those of lower priority.
       if let place = lowered.contains(moment.number) ? highest() : moment.idle {
         priorities[place] = lowest
         lowest &-= 1

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// The machinery itself: it finds what is wrong with small programs, and nothing where nothing is.
+/// The search itself: it finds the defects of small programs, and none where none are.
 @Suite("Schedules: the search")
 struct ExplorationTests {
   /// A word of its own memory.
@@ -25,7 +25,7 @@ struct ExplorationTests {
     }
   }
 
-  /// Two threads count to two; the second way of counting may lose one.
+  /// Two threads count to two; the unsafe way may lose one.
   private static func counting(safely: Bool) -> Exploration.Scenario {
     let count = Word()
     let add: @Sendable () -> Void = {
@@ -110,7 +110,7 @@ struct ExplorationTests {
       ]) { timedOut.word.load() > 0 ? "timed out" : nil }
     }
     #expect(try exploration.exhaust(deviations: 0) { false }.failure == nil)
-    // The time may be over before the other has slept.
+    // The time limit may pass before the other thread has slept.
     #expect(try exploration.exhaust(deviations: 1) { false }.failure?.problem == "timed out")
   }
 }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// Handles that know nothing of each other but the file and its lock file, as those of several
-/// processes, in every order that few deviations give.
+/// Handles that share only the file and its lock file, like those of several processes, in every order
+/// with few deviations.
 @Suite("Schedules: handles on a file", .serialized)
 struct FileScheduleTests {
   private static func writers(_ durability: Durability) throws -> Exploration.Scenario {
@@ -98,7 +98,7 @@ struct FileScheduleTests {
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
-  /// What others were promised: a count that is durable, or that this handle has committed.
+  /// What was promised: a count that is durable, or that this handle has committed.
   private final class Promise: Sendable {
     private let word = AtomicWord.allocate()
     deinit { word.deallocate() }
@@ -106,8 +106,8 @@ struct FileScheduleTests {
     var count: Int64 { Scheduling.without { Int64(word.load()) } }
   }
 
-  /// Handles that are open already, one of which closes while the other goes on, and one of which
-  /// two threads write with: each sees what was promised to all, and what it has committed itself.
+  /// Open handles: one closes while the other goes on, and two threads write through one. Each sees
+  /// what was promised to all, and its own commits.
   static func takeOver(_ durability: Durability) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")

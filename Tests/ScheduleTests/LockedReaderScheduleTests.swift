@@ -3,18 +3,18 @@ import Testing
 
 @testable import Engine
 
-/// Readers whom no writer sees in the lock file, but by their locks on the file itself, in every
-/// order that few deviations give.
+/// Readers that writers find only by their locks on the database file, in every order with few
+/// deviations.
 @Suite("Schedules: readers without the lock file", .serialized)
 struct LockedReaderScheduleTests {
   enum Kind: CaseIterable {
-    /// Of another user, or of a medium that cannot be written: there is no lock file for it.
+    /// A reader without a lock file: another user's, or on a read-only medium.
     case withoutLockFile
-    /// By another name, beside which another lock file is.
+    /// A reader by another name, beside which there is another lock file.
     case byHardLink
   }
 
-  /// What `Database.open` does for one that may not write in the folder.
+  /// What `Database.open` does for a user who may not write in the folder.
   private static func openWithoutLockFile(_ path: String) throws -> Database {
     let storage = try FileStorage(path: path, mode: .readOnly)
     let locks = try FileLocks(storage, lockFile: nil)
@@ -23,7 +23,7 @@ struct LockedReaderScheduleTests {
       storage: storage, locks: locks, recovered: Recovery.runAmongWriters(storage))
   }
 
-  /// For reading `a.sheaf` of the folder.
+  /// Opens `a.sheaf` of the folder for reading.
   private static func open(_ kind: Kind, _ folder: ScheduledFolder) throws -> Database {
     switch kind {
     case .withoutLockFile: try openWithoutLockFile(folder.path("a.sheaf"))
@@ -31,8 +31,8 @@ struct LockedReaderScheduleTests {
     }
   }
 
-  /// A writer uses pages again, cuts the file's end off, and compacts; a reader holds one version
-  /// after the other.
+  /// A writer uses pages again, cuts off the file's end, and compacts; a reader holds one version after
+  /// the other.
   private static func scenario(_ kind: Kind) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")
@@ -47,7 +47,7 @@ struct LockedReaderScheduleTests {
           held.append(try reader.snapshot())
           Scheduling.idle()
         }
-        // One after the other is let go, and what is left is read.
+        // Versions are released one after the other, and the rest are read.
         while !held.isEmpty {
           for snapshot in held {
             if let problem = try CountedFile.problem(snapshot, compacted: 1) {
@@ -80,7 +80,7 @@ struct LockedReaderScheduleTests {
     }
   }
 
-  /// One version is held while a writer goes on: between choosing it and locking it, too.
+  /// A reader takes and holds one version while a writer goes on, also between choosing and locking it.
   private static func oneVersion(_ kind: Kind) throws -> Exploration.Scenario {
     let folder = try ScheduledFolder()
     let path = folder.path("a.sheaf")
@@ -88,7 +88,7 @@ struct LockedReaderScheduleTests {
     let problems = Problems()
     let reader = try open(kind, folder)
     let database = try CountedFile.open(path)
-    // Until a version shares no page with the first.
+    // Until a version shares no page with the first one.
     for _ in 0..<3 { try CountedFile.count(database, .full, pages: 2) }
     let read: @Sendable () -> Void = {
       problems.watch {

@@ -3,18 +3,18 @@ import TestSupport
 
 @testable import Engine
 
-/// Storage in memory whose calls are steps of a schedule: others may go on before them, and a flush
-/// takes long.
+/// A storage in memory whose calls are steps of a schedule: other threads may go on before them, and a
+/// flush takes long.
 ///
 /// Thread rule: scheduled threads, one at a time; or one thread that is not scheduled.
 final class MemoryStorage: Storage, @unchecked Sendable {
-  // @unchecked: the scheduler lets one thread go on at a time.
+  // @unchecked: the scheduler runs one thread at a time.
   private static let capacity = 1 << 20
 
   let path = "memory.sheaf"
   private let region = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
   private var size = 0
-  /// The newest version that a slot names which was flushed: what a power cut leaves.
+  /// The newest version named by a flushed slot, which a power cut would leave.
   private(set) var flushedVersion: UInt64 = 0
 
   init() { region.initializeMemory(as: UInt8.self, repeating: 0, count: Self.capacity) }

@@ -5,8 +5,8 @@ import TestSupport
 
 @testable import Importer
 
-/// An import of one input into the model of a server: what each process does, with the importer's own claims, lanes,
-/// leases and retries, and what has to be true in the end.
+/// An import of one input into the model of a server: what each process does, with the importer's own
+/// claims, lanes, leases and retries, and what must hold at the end.
 final class ModelImport: Sendable {
   static let input = ServerInput(key: "public.t < a.csv", name: "a.csv", size: 9, checksum: "0")
   private static let lease = 1
@@ -19,12 +19,12 @@ final class ModelImport: Sendable {
   private let ranges: ArraySlice<CopyRange>
   private let told = Mutex<[Ending]>([])
 
-  /// What became of a process.
+  /// How a process ended.
   enum Ending: Equatable {
     case done
     case fenced
     case hasLost
-    /// What it waited for did not come in time.
+    /// It waited in vain.
     case gaveUp
     case killed
   }
@@ -43,10 +43,10 @@ final class ModelImport: Sendable {
 
   // MARK: Processes
 
-  /// What became of the processes so far.
+  /// How processes have ended so far.
   var endings: [Ending] { told.withLock(\.self) }
 
-  /// A process: claims the input, loads what is missing, or waits until somebody else has.
+  /// A process: it claims the input and loads what is missing, or waits until another has.
   func process(_ client: ModelClient, lanes: Int = 2) {
     do {
       let ending = try load(client, lanes: lanes)
@@ -85,7 +85,7 @@ final class ModelImport: Sendable {
     }
   }
 
-  /// As `InputLoad` does it.
+  /// The same as `InputLoad`.
   private func load(
     _ claim: InputClaim, _ claims: InputClaims, _ access: ModelAccess, _ lanes: Int
   ) throws {
@@ -119,10 +119,11 @@ final class ModelImport: Sendable {
 
   // MARK: The end
 
-  /// What is wrong when all have ended; nil when each record is there once, or is once somebody goes on.
+  /// What is wrong when all have ended; nil if each record is there once, or will be once a process
+  /// resumes.
   func problem() -> String? {
     if let problem = problems.first ?? server.firstProblem { return problem }
-    // What was said to be done is there whatever happens then.
+    // A load that was reported done stays, whatever happens then.
     if endings.contains(.done) {
       server.crash()
       if let missing = missing { return "said to be done: \(missing)" }

@@ -3,27 +3,27 @@ import TestSupport
 
 @testable import Importer
 
-/// What a process of a scenario imports into the model of a server, and what the table has then.
+/// The input of a scenario's processes, and the table that results.
 struct ModelInput: Sendable {
   let columns: [String]
   let rangeRecords: Int
   let records: [[String]]
   let policy: ConflictPolicy?
-  /// Texts that the server does not take; of the second ones it does not say in which line they are.
+  /// Texts that the server refuses; for the second ones it does not name the line.
   let refused: (Set<String>, untold: Set<String>)
-  /// The records, cut as an import cuts them.
+  /// The records, divided as an import divides them.
   let ranges: Result<[CopyRange], any Error>
 
-  /// Records with a text each.
+  /// Records with one text each.
   static let plain = ModelInput(
     rangeRecords: 2, records: (1...8).map { ["record \($0)"] }, refused: ([], untold: []))
-  /// The same, some of which the server refuses: one that it names, and one that has to be found.
+  /// The same, with two that the server refuses: one that it names, and one that has to be searched.
   static let refusing = ModelInput(
     rangeRecords: 4, records: (1...8).map { ["record \($0)"] },
     refused: (["record 2"], untold: ["record 7"]))
 
-  /// Records whose keys come more than once in a range and in several, and of which the table has some; it has a
-  /// column more.
+  /// Records whose keys repeat, within a range and across ranges; the table has some of them, and a
+  /// further column.
   static func keyed(_ policy: ConflictPolicy) -> ModelInput {
     switch policy {
     case .error: keeping
@@ -32,7 +32,7 @@ struct ModelInput: Sendable {
     case .replace: replacing
     }
   }
-  // The server refuses one, so that those of its range are looked for, also among rows that wait.
+  // The server refuses one, so that the rows of its range are searched, also among waiting ones.
   private static let keeping = ModelInput(
     rangeRecords: 3, records: repeated, policy: .error, refused: ([], untold: ["c"]))
   private static let skipping = ModelInput(rangeRecords: 3, records: repeated, policy: .skip)
@@ -82,7 +82,7 @@ struct ModelInput: Sendable {
   /// All columns of the table.
   var tableColumns: [String] { policy == nil ? columns : columns + ["note"] }
 
-  /// The rows that it has before.
+  /// The table's earlier rows.
   var earlier: [ModelServer.Row] {
     policy == nil
       ? []
@@ -92,16 +92,16 @@ struct ModelInput: Sendable {
       ]
   }
 
-  /// What there is once some ranges are imported.
+  /// The result of importing some ranges.
   struct Outcome {
-    /// Of the table.
+    /// The rows of the table.
     var rows: [[String]]
     /// Numbers of the records, from 1.
     var rejected: [Int] = []
     var counts: [String: ModelValue] = [:]
   }
 
-  /// What there is once so many ranges are imported, found out record by record.
+  /// The result of importing as many ranges, computed record by record.
   func outcome(_ count: Int) -> Outcome {
     var outcome = Outcome(
       rows: earlier.map { row in tableColumns.map { row[$0]?.field ?? "" } })

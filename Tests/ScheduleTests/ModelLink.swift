@@ -2,7 +2,7 @@ import Base
 
 @testable import Importer
 
-/// Connects a process of a scenario to the model of a server.
+/// Connects a scenario's process to the model of a server.
 struct ModelAccess: ServerAccess {
   let server: ModelServer
   let client: ModelClient
@@ -64,7 +64,7 @@ final class ModelLink: ServerLink {
     do { try run("ROLLBACK") } catch { close() }
   }
 
-  /// A client that is there says that it goes; of one that was cut off the server hears nothing.
+  /// A live client says goodbye; of one that was cut off the server hears nothing.
   func close() {
     if isOpen { server.bye(session) }
     isOpen = false

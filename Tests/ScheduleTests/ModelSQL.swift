@@ -1,100 +1,5 @@
-import Base
-
-/// A value of the model's: what statements of imports compare and store.
-enum ModelValue: Hashable {
-  case null
-  case bool(Bool)
-  case int(Int)
-  case real(Double)
-  /// Microseconds of the server's clock.
-  case time(Int)
-  case text(String)
-
-  /// As a server says it.
-  var field: String? {
-    switch self {
-    case .null: nil
-    case .bool(let value): value ? "t" : "f"
-    case .int(let value), .time(let value): "\(value)"
-    case .real(let value): "\(value)"
-    case .text(let value): value
-    }
-  }
-}
-
-indirect enum ModelExpression {
-  case value(ModelValue)
-  case column(String)
-  case call(String, [ModelExpression])
-  case binary(String, ModelExpression, ModelExpression)
-  case not(ModelExpression)
-  case exists(ModelSelect)
-
-  /// Whether it says one thing of all rows.
-  var isAggregate: Bool {
-    switch self {
-    case .value, .column, .exists: false
-    case .call(let name, let arguments):
-      ["count", "sum", "max"].contains(name) || arguments.contains(where: \.isAggregate)
-    case .binary(_, let left, let right): left.isAggregate || right.isAggregate
-    case .not(let inner): inner.isAggregate
-    }
-  }
-}
-
-struct ModelSelect {
-  enum RowLock { case none, share, exclusive }
-
-  var items: [ModelExpression] = []
-  var table: String?
-  var condition: ModelExpression?
-  var order: String?
-  var rowLock = RowLock.none
-}
-
-enum ModelStatement {
-  enum Source {
-    case values([[ModelExpression]])
-    case select(ModelSelect)
-  }
-
-  /// What an insertion does about a row whose key is there.
-  enum Conflict {
-    case fails, skips
-    /// Sets columns to what the new row has there, if that is something else in those that are compared; each is
-    /// counted in a setting, and what is equal in another one.
-    case updates(set: [String], compared: [String], counting: (String, equal: String))
-  }
-
-  case begin, commit, rollBack
-  case savepoint, releaseSavepoint, rollBackToSavepoint
-  case set(String, ModelValue)
-  /// Makes the table in which rows wait, which only this transaction sees.
-  case makeStage
-  case insert(table: String, columns: [String], Source, Conflict, returns: Bool)
-  /// Inserts rows that wait, of each key that is new the first, and answers with the places of the others
-  /// among those that the selection has.
-  case insertNew(table: String, columns: [String], ModelSelect)
-  case update(
-    table: String, [(column: String, ModelExpression)], ModelExpression?,
-    returning: [ModelExpression]
-  )
-  case delete(table: String, ModelExpression?)
-  case select(ModelSelect)
-
-  /// Whether it may change what others see when it is not in a transaction.
-  var changes: Bool {
-    switch self {
-    case .begin, .rollBack, .set, .select, .savepoint, .releaseSavepoint, .rollBackToSavepoint,
-      .makeStage:
-      false
-    case .commit, .insert, .insertNew, .update, .delete: true
-    }
-  }
-}
-
-/// Reads the statements that imports send: no more of SQL than these have. What it cannot read is told, so that a
-/// statement that is new is not passed over.
+/// Parses the statements that imports send, and no more of SQL. It throws for any other statement, so that a
+/// new one is not passed over.
 struct ModelSQL {
   struct Unknown: Error, CustomStringConvertible {
     let description: String
@@ -112,7 +17,7 @@ struct ModelSQL {
   private var place = 0
   private let source: String
 
-  /// The statements of a query; read once for all runs of a scenario.
+  /// The statements of a query, parsed once for all runs of a scenario.
   static func statements(_ query: String) throws -> [ModelStatement] {
     if let known = cache.get(query) { return known }
     var parser = ModelSQL(source: query, tokens: try tokens(query))
@@ -126,7 +31,7 @@ struct ModelSQL {
   }
 
   private final class Cache: @unchecked Sendable {
-    // @unchecked: only the thread that has the turn in a schedule, or the one that looks at its end, uses it.
+    // @unchecked: only the thread whose turn it is in a schedule uses it, and the test after the schedule.
     private var known: [String: [ModelStatement]] = [:]
     func get(_ query: String) -> [ModelStatement]? { known[query] }
     func set(_ query: String, _ statements: [ModelStatement]) { known[query] = statements }
@@ -200,7 +105,7 @@ struct ModelSQL {
     if !takeWord(word) { throw unknown("what stands for \(word)") }
   }
 
-  /// A name; of a qualified one the last part.
+  /// A name; the last part of a qualified one.
   private mutating func name() throws -> String {
     while true {
       let part: String
@@ -272,7 +177,7 @@ struct ModelSQL {
     while let token = next, !isEnd(token) { place += 1 }
   }
 
-  /// The word that a name ends with.
+  /// The last word of a name.
   private mutating func lastOfName() throws -> Token? {
     _ = try name()
     return tokens[place - 1]
@@ -323,7 +228,7 @@ struct ModelSQL {
     return .insert(table: table, columns: columns, source, conflict, returns: returns)
   }
 
-  /// Which columns get what the new row has, and where one of them has to be another.
+  /// What stands behind DO UPDATE SET, with its condition.
   private mutating func updates() throws -> ModelStatement.Conflict {
     let set = try list { parser in
       let column = try parser.name()
@@ -357,7 +262,7 @@ struct ModelSQL {
     return .updates(set: set, compared: compared, counting: (updated, equal: equal))
   }
 
-  /// The setting to which one is added.
+  /// The name of the setting to which the expression adds one.
   private mutating func counter() throws -> String {
     guard case .call("set_config", let arguments) = try bare(), arguments.count == 3,
       case .value(.text(let name)) = arguments[0], case .value(.bool(true)) = arguments[2],
@@ -370,7 +275,7 @@ struct ModelSQL {
     return name.split(separator: ".").last.map(String.init) ?? name
   }
 
-  /// The insertion in the middle of a sentence whose rest says which rows it has left out.
+  /// The insertion within a statement whose rest selects the rows that it left out.
   private mutating func insertionOfNew() throws -> ModelStatement {
     skip { $0 == .word("INSERT") || $0 == .sign(";") }
     guard takeWord("INSERT", "INTO"),
@@ -417,7 +322,7 @@ struct ModelSQL {
     return select
   }
 
-  /// How many rows wait for each key: the highest number that one has among those of its key.
+  /// The subquery that numbers the waiting rows of each key.
   private mutating func repeats() throws -> String {
     var depth = 0
     repeat {

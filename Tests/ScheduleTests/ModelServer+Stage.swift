@@ -1,14 +1,14 @@
 @testable import Importer
 
-/// Rows that are copied, the table in which they wait for their keys to be looked at, and savepoints. The caller has
-/// the server's lock.
+/// Copied rows, the table where they wait until their keys are looked up, and savepoints. The caller
+/// has the server's lock.
 extension ModelServer {
-  /// The table in which rows wait; only the transaction that makes it sees it.
+  /// The table of waiting rows, which only the transaction that makes it sees.
   static let stage = "sheaf_stage"
-  /// The same with `sheaf_round`.
+  /// The same rows with `sheaf_round`.
   static let rounds = "sheaf_rounds"
 
-  /// Takes rows, or none of them.
+  /// Takes all of the rows, or none.
   func copy(_ lines: [String], _ statement: String, _ session: Session) throws(ServerError)
     -> ServerResult
   {
@@ -27,7 +27,7 @@ extension ModelServer {
       }
       var row: Row = [:]
       if isStaged {
-        // Numbers of rows that are undone are not given again.
+        // The numbers of rolled-back rows are not used again.
         session.transaction?.stagedRows += 1
         row["sheaf_row"] = .int(session.transaction?.stagedRows ?? 0)
       }
@@ -50,10 +50,10 @@ extension ModelServer {
     }
   }
 
-  /// Puts rows in whose keys are new.
+  /// Inserts rows with new keys.
   ///
-  /// - Parameter waiting: those that wait, in the order in which they came.
-  /// - Returns: the places, from 1, of all that wait but the first of each key that was new.
+  /// - Parameter waiting: the waiting rows in their order.
+  /// - Returns: the places, from 1, of all waiting rows except the first one of each new key.
   func insertNew(
     _ table: String, _ columns: [String], _ rows: [[ModelValue]], waiting: [Row], _ session: Session
   ) throws(ServerError) -> ServerResult {
@@ -70,8 +70,8 @@ extension ModelServer {
     return ServerResult(tag: "SELECT \(left.count)", count: left.count, rows: left)
   }
 
-  /// Puts columns of a row in the place of those of the one that has its key, and counts that; false where what is
-  /// compared is equal, which is counted, too.
+  /// Replaces columns of the row with the same key, and counts that. Returns false, and counts that as
+  /// well, if the compared columns are equal.
   func replace(
     _ row: Row, _ table: String, set: [String], compared: [String],
     counting: (String, equal: String),
@@ -100,7 +100,7 @@ extension ModelServer.Transaction {
 }
 
 extension ModelStatement {
-  /// Whether a transaction in which a statement has failed takes it.
+  /// Whether a transaction with a failed statement accepts it.
   var endsFailure: Bool {
     if case .rollBackToSavepoint = self { true } else { false }
   }

@@ -1,10 +1,10 @@
 @testable import Importer
 
-/// What statements do. The caller has the server's lock.
+/// The effects of statements. The caller has the server's lock.
 extension ModelServer {
-  /// Runs what was sent together, in the transaction that is open, or in one of its own.
+  /// Runs statements that were sent together, in the open transaction, or in one of their own.
   ///
-  /// - Returns: the answers; whether others may see a change of it.
+  /// - Returns: the answers, and whether others may see a change.
   func execute(_ query: String, _ session: Session) throws(ServerError) -> (
     [ServerResult], Bool
   ) {
@@ -111,7 +111,7 @@ extension ModelServer {
     return ServerRow(fields: fields)
   }
 
-  /// What columns have that an insertion does not name.
+  /// The values of columns that an insertion does not name.
   private static let defaults: [String: Row] = [
     "sheaf_input": [
       "done": .bool(false), "records": .int(0), "imported": .int(0), "updated": .int(0),
@@ -173,7 +173,7 @@ extension ModelServer {
         }.map(\.row)
       }
     }
-    // No order is promised where none is asked for.
+    // Without ORDER BY no order is promised.
     if select.order == nil, [Self.stage, Self.rounds].contains(select.table) { found.reverse() }
     if let order = select.order {
       found.sort { Self.isLess($0[order] ?? .null, $1[order] ?? .null) }
@@ -201,7 +201,7 @@ extension ModelServer {
     return try value(condition, row, session) == .bool(true)
   }
 
-  /// Of all rows together.
+  /// The value of an aggregate.
   private func total(
     _ item: ModelExpression, _ rows: [Row], _ session: Session
   ) throws(ServerError) -> ModelValue {
@@ -239,7 +239,7 @@ extension ModelServer {
     case .value(let value): return value
     case .column("current_user"): return .text("sheaf")
     case .column(let name):
-      // A column that a row was made without is null.
+      // A column that the row was inserted without is null.
       return row[name] ?? .null
     case .not(let inner):
       guard case .bool(let isTrue) = try value(inner, row, session) else { return .null }
@@ -266,7 +266,7 @@ extension ModelServer {
       ("cast bytea", let value?):
       return value
     case ("current_setting", .text(let name)?):
-      // Without the part before the point, as names have it here.
+      // Names have no part before the point here.
       let setting = name.split(separator: ".").last.map(String.init) ?? name
       return session.transaction?.numbers[setting].map { .text("\($0)") } ?? .null
     case ("pg_backend_pid", _): return .int(session.number)

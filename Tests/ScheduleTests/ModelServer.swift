@@ -2,19 +2,20 @@ import Base
 
 @testable import Importer
 
-/// A server in memory with as much of PostgreSQL as imports rely on: transactions that see what is committed, locks
-/// of rows, unique keys that wait for who inserts the same one, a clock, a log whose newest commits a crash loses
-/// where nobody waited for them, and connections that are lost at any moment, with what they were about to do.
+/// A server in memory that has what imports use of PostgreSQL: transactions that see what is committed,
+/// row locks, unique keys that wait for the transaction that inserts the same one, a clock, a log whose
+/// newest unflushed commits a crash loses, and connections that are lost at any moment, with what they
+/// were about to do.
 ///
-/// It looks at every commit whether the promise holds: rows are there with their ranges and only once, and who has
-/// lost an input writes nothing of it.
+/// At every commit it checks the promise: rows are there with their ranges and only once, and a process
+/// that has lost an input writes nothing of it.
 ///
-/// Thread rule: any thread, of a schedule or not.
+/// Thread rule: any thread, scheduled or not.
 final class ModelServer: @unchecked Sendable {
   // @unchecked: everything is guarded by `lock`.
   typealias Row = [String: ModelValue]
 
-  /// A row's place; `key` of a row that is there once for each key.
+  /// The place of a row in a table; rows with a unique key have a `Key`, too.
   struct Place: Hashable {
     let table: String
     let id: Int
@@ -25,7 +26,7 @@ final class ModelServer: @unchecked Sendable {
     let values: [ModelValue]
   }
 
-  /// All tables, as a transaction that begins now sees them.
+  /// All tables as a new transaction sees them.
   struct State {
     var tables: [String: [Int: Row]] = [:]
 
@@ -35,27 +36,27 @@ final class ModelServer: @unchecked Sendable {
   }
 
   final class Transaction {
-    /// Rows as they will be; nil: removed.
+    /// The new contents of rows; nil: the row is deleted.
     var changes: [Place: Row?] = [:]
-    /// The number of the last row that was copied to wait.
+    /// The number of the last row copied to wait.
     var stagedRows = 0
-    /// Settings of the transaction's own that are numbers.
+    /// The transaction's own settings that are numbers.
     var numbers: [String: Int] = [:]
-    /// The same at the savepoint.
+    /// The changes and numbers at the savepoint.
     var saved: ([Place: Row?], numbers: [String: Int]) = ([:], [:])
     var isSynchronous = true
     var hasFailed = false
     var name = ""
   }
 
-  /// A connection, as the server has it.
+  /// The server's side of a connection.
   final class Session {
     let number: Int
     let client: ModelClient
     var transaction: Transaction?
-    /// The client is gone: what it says is not heard any more, but perhaps once.
+    /// The client is gone: nothing more of it is heard, except perhaps one last message.
     var isCut = false
-    /// Since when; the server finds out by itself after a while.
+    /// When the client was cut off; the server notices after a while.
     var cutTime = 0
     /// The server has ended it.
     var isTerminated = false
@@ -63,31 +64,31 @@ final class ModelServer: @unchecked Sendable {
     init(_ number: Int, _ client: ModelClient) { (self.number, self.client) = (number, client) }
   }
 
-  /// What happens to what a client has sent when its connection is lost.
+  /// What happens to a client's last message when its connection is lost.
   enum Fate: Sendable, CaseIterable {
     /// It never arrives.
     case lost
-    /// It arrives, and is done later.
+    /// It arrives, and is executed later.
     case late
   }
 
-  /// Columns that are there once.
+  /// The unique columns of tables.
   let keys: [String: [String]]
   private static let lockMicroseconds = 30_000_000
-  /// After which the server knows that a client is gone, by keepalives.
+  /// How long the server's keepalives take to notice that a client is gone.
   private static let keepaliveMicroseconds = 40_000_000
 
   let lock = Lock()
   var committed = State()
-  /// What a crash leaves.
+  /// The tables that a crash leaves.
   private var flushed = State()
   private var sessions: [Session] = []
   private var nextRow = 1
-  /// How many there ever were: no two have the same number.
+  /// The number of sessions ever: each has a number of its own.
   private var sessionCount = 0
-  /// Who has locked rows, and whether alone.
+  /// The sessions that have locked a row, and whether exclusively.
   private var holders: [Place: (isExclusive: Bool, sessions: Set<Int>)] = [:]
-  /// Keys that are about to be there, or to be gone.
+  /// Keys that an open transaction inserts or deletes.
   private var pendingKeys: [Key: Int] = [:]
   private var orphans: [(session: Session, query: String)] = []
   private var fate = Fate.lost
@@ -95,14 +96,14 @@ final class ModelServer: @unchecked Sendable {
   private(set) var firstProblem: String?
   /// The table that is loaded.
   let table: String
-  /// Texts that it does not take; of the second ones the server does not say in which line they are.
+  /// Texts that the server refuses; for the second ones it does not name the line.
   let refused: (Set<String>, untold: Set<String>)
-  /// How many rows the table has had before.
+  /// The number of the table's earlier rows.
   private let earlierCount: Int
 
   /// - Parameters:
-  ///   - keys: columns of the table.
-  ///   - earlier: rows that it has.
+  ///   - keys: the unique columns of tables.
+  ///   - earlier: the table's earlier rows.
   init(
     table: String, keys: [String]? = nil, earlier: [Row] = [],
     refused: (Set<String>, untold: Set<String>)
@@ -113,7 +114,7 @@ final class ModelServer: @unchecked Sendable {
       "sheaf_reject": ["input", "record"],
     ].merging(keys.map { [table: $0] } ?? [:]) { $1 }
     earlierCount = earlier.count
-    // Rows that are put in have numbers from 1.
+    // Inserted rows have numbers from 1.
     for (index, row) in earlier.enumerated() {
       committed.tables[table, default: [:]][-1 - index] = row
     }
@@ -140,7 +141,7 @@ final class ModelServer: @unchecked Sendable {
     }
   }
 
-  /// Loses what nobody has waited for, and all connections.
+  /// Loses all unflushed commits and all connections.
   func crash() {
     lock.withLock {
       committed = flushed
@@ -153,10 +154,10 @@ final class ModelServer: @unchecked Sendable {
     }
   }
 
-  /// Writes down what nobody waits for.
+  /// Flushes commits that nobody waits for.
   func flush() { lock.withLock { flushed = committed } }
 
-  /// Does what has arrived of clients that are gone, until `end`.
+  /// Executes messages that have arrived from lost clients, until `end`.
   func serveOrphans() {
     lock.withLock {
       while !isOver {
@@ -165,7 +166,7 @@ final class ModelServer: @unchecked Sendable {
           continue
         }
         let (session, query) = orphans.removeFirst()
-        // Who was ended since then does nothing any more.
+        // A session that was terminated meanwhile does nothing.
         if !session.isTerminated { _ = try? execute(query, session) }
         leave(session)
       }
@@ -179,7 +180,7 @@ final class ModelServer: @unchecked Sendable {
     }
   }
 
-  /// A day later: leases are over, and who is gone is known to be.
+  /// Lets a day pass: leases end, and lost clients are noticed.
   func passTime() {
     lock.withLock {
       for session in sessions where session.isCut { leave(session) }
@@ -209,7 +210,7 @@ final class ModelServer: @unchecked Sendable {
     ServerError(.inputOutput, "the connection was lost", isDisconnected: true)
   }
 
-  /// Ends a session: what it has not committed is undone.
+  /// Ends a session and rolls back its transaction.
   func leave(_ session: Session) {
     undo(session)
     sessions.removeAll { $0 === session }
@@ -229,7 +230,7 @@ final class ModelServer: @unchecked Sendable {
     pendingKeys = pendingKeys.filter { $0.value != session.number }
   }
 
-  /// What a client sends, and the answer, if it comes.
+  /// Executes a client's message; returns the answer unless it is lost.
   func answer(_ query: String, _ session: Session, copies lines: [String]? = nil)
     throws(ServerError) -> [ServerResult]
   {
@@ -244,7 +245,7 @@ final class ModelServer: @unchecked Sendable {
       if let lines { return ([try copy(lines, query, session)], false) }
       return try execute(query, session)
     }
-    // Between what was done and its answer, the connection may be lost.
+    // The connection may be lost between execution and answer.
     if changes {
       try lock.withLock { () throws(ServerError) in
         if session.isCut { throw lostOrGone(session) }
@@ -261,14 +262,14 @@ final class ModelServer: @unchecked Sendable {
     ServerError(.inputOutput, "terminated", sqlState: "57P01", isDisconnected: true)
   }
 
-  /// Ends the transactions of those that a claim or a lane is in the way of.
+  /// Terminates a session that is in the way of a claim or a lane.
   func terminate(_ number: Int) {
     guard let session = sessions.first(where: { $0.number == number }) else { return }
     session.isTerminated = true
     undo(session)
   }
 
-  /// Names of open transactions, by their sessions.
+  /// The names of open transactions by session.
   var activities: [Row] {
     sessions.map {
       [
@@ -280,7 +281,7 @@ final class ModelServer: @unchecked Sendable {
 
   // MARK: Rows
 
-  /// What a session sees.
+  /// A table as a session sees it.
   func view(_ session: Session, _ table: String) -> [(id: Int, row: Row)] {
     if table == Self.rounds { return numbered(view(session, Self.stage)) }
     var rows = committed.tables[table] ?? [:]
@@ -290,7 +291,7 @@ final class ModelServer: @unchecked Sendable {
     return rows.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Waits, in the middle of a statement, for another transaction.
+  /// Waits for another transaction in the middle of a statement.
   private func wait(_ session: Session, since began: Int) throws(ServerError) {
     for other in sessions
     where other.isCut && now - other.cutTime > Self.keepaliveMicroseconds && other !== session {
@@ -303,7 +304,8 @@ final class ModelServer: @unchecked Sendable {
     }
   }
 
-  /// Locks rows that a session looks for; those that others have locked are waited for, and looked at again.
+  /// Locks the rows that a session selects; it waits for rows locked by others, and looks at them
+  /// again.
   func lockRows(
     _ session: Session, _ table: String, isExclusive: Bool,
     _ matches: (Row) throws(ServerError) -> Bool
@@ -334,9 +336,9 @@ final class ModelServer: @unchecked Sendable {
     keys[table].map { columns in Key(table: table, values: columns.map { row[$0] ?? .null }) }
   }
 
-  /// Puts a row in; false where its key is there.
+  /// Inserts a row; returns false if its key exists.
   func insert(_ row: Row, _ table: String, _ session: Session) throws(ServerError) -> Bool {
-    // By a constraint of the table's, which a table in which rows wait does not have.
+    // Refused by a constraint of the table, which the table of waiting rows does not have.
     if table == self.table, let text = row["text"]?.field, refused.untold.contains(text) {
       throw ServerError(.data, "not taken", sqlState: "23514")
     }
@@ -382,7 +384,7 @@ final class ModelServer: @unchecked Sendable {
 
   func rollBack(_ session: Session) { undo(session) }
 
-  /// Who has lost an input is not to write anything of it.
+  /// A process that has lost an input must write nothing of it.
   private func watch(_ transaction: Transaction, _ session: Session) {
     for (place, row) in transaction.changes {
       guard let row, let input = row["input"] else { continue }
@@ -396,7 +398,8 @@ final class ModelServer: @unchecked Sendable {
     }
   }
 
-  /// Rows are there with their ranges, and ranges with their rows, and no row is there twice.
+  /// What is wrong: rows without their range, ranges without their rows, or a row twice; nil if nothing
+  /// is.
   var disagreement: String? {
     let rows = committed.rows(table).map(\.row)
     if Set(rows).count != rows.count { return "a record is there twice" }

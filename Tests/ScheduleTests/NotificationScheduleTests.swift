@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// Observers that begin and end while others commit, in every order that few deviations give.
+/// Observers that begin and end while others commit, in every order with few deviations.
 @Suite("Schedules: observers", .serialized)
 struct NotificationScheduleTests {
   private static func database() throws -> Database {
@@ -15,7 +15,7 @@ struct NotificationScheduleTests {
     return database
   }
 
-  /// Removes the oldest row, adds one, and changes one that stays.
+  /// Deletes the oldest row, adds one, and changes one that stays.
   private static func change(_ database: Database, _ number: Int64) throws {
     try database.write(durability: .group) { transaction in
       let table = try transaction.table("t")
@@ -25,14 +25,14 @@ struct NotificationScheduleTests {
     }
   }
 
-  /// Follows the keys of a list by what it is told.
+  /// Keeps a list of keys up to date by its change sets.
   private final class Follower: @unchecked Sendable {
-    // @unchecked: `version` is guarded by `lock`, the rest is used where the session lives.
+    // @unchecked: `lock` guards `version`; the session's thread uses the rest.
     private let problems: Problems
     private var keys: [Int64]?
     private let lock = Lock()
     private var version: UInt64 = 0
-    /// As long as this is there, it is told.
+    /// The observer lives as long as this.
     var token: NotificationToken?
     var mayBeTold = true
 
@@ -67,7 +67,7 @@ struct NotificationScheduleTests {
       }
     }
 
-    /// Waits for ever where it is not told.
+    /// Waits for ever if it is not called.
     func wait(for wanted: UInt64) { lock.withLock { while version < wanted { lock.wait() } } }
   }
 
@@ -75,7 +75,7 @@ struct NotificationScheduleTests {
     _ session: Session, _ follower: Follower, _ problems: Problems,
     then: @escaping @Sendable (Session) throws -> Void
   ) throws {
-    // Weak: the session has the observer.
+    // Weak: the session holds the observer.
     follower.token = try session.objects("t").observe { [weak session] change in
       problems.watch {
         try follower.take(change)
@@ -91,7 +91,8 @@ struct NotificationScheduleTests {
     try worker.perform { try observe($0, follower, problems, then: then) }
   }
 
-  /// Observers begin while others commit, one of which ends in its own call; in the end the others know all.
+  /// Observers begin while others commit, and one ends in its own call; at the end the others know
+  /// everything.
   private static func comingAndGoing() throws -> Exploration.Scenario {
     let database = try database()
     let problems = Problems()
@@ -107,7 +108,7 @@ struct NotificationScheduleTests {
         try Self.observe(worker, first, problems)
         try Self.observe(worker, brief, problems) { session in
           try Self.observe(session, inner, problems) { _ in }
-          // Its only reference: the observer ends here.
+          // The only reference: the observer ends here.
           brief.token = nil
           brief.mayBeTold = false
         }
@@ -153,7 +154,7 @@ struct NotificationScheduleTests {
         let writer = try Thread(name: "writer", write)
         let worker = try SessionThread(database)
         writer.join()
-        // What it is given now comes after what it was woken for.
+        // Work that it is given now runs after the work that it was woken for.
         let (version, newest) = (try worker.perform { try $0.version }, try database.newestVersion)
         if version != newest { problems.note("at version \(version), and \(newest) is there") }
         worker.stop()
@@ -171,7 +172,7 @@ struct NotificationScheduleTests {
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
-  /// A session's thread is stopped in a notification, while others write, and the database is closed.
+  /// A session's thread is stopped in a notification while others write, and the database is closed.
   private static func stoppedInside() throws -> Exploration.Scenario {
     let database = try database()
     let problems = Problems()
@@ -183,7 +184,7 @@ struct NotificationScheduleTests {
         let writer = try Thread(name: "writer", write)
         let worker = try SessionThread(database)
         let follower = Follower(problems)
-        // Here it returns at once; what the thread was given before is done yet.
+        // On the thread itself this returns at once; earlier work of the thread is still done.
         try Self.observe(worker, follower, problems) { _ in worker.stop() }
         follower.wait(for: 1)
         writer.join()

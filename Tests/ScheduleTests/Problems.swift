@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Engine
 
-/// What the threads of a scenario have found wrong.
+/// The problems that a scenario's threads have found.
 final class Problems: Sendable {
   private let found = Mutex<[String]>([])
 
@@ -11,13 +11,13 @@ final class Problems: Sendable {
 
   func note(_ problem: String) { found.withLock { $0.append(problem) } }
 
-  /// Notes what `body` throws.
+  /// Notes an error that `body` throws.
   func watch(_ body: () throws -> Void) {
     do { try body() } catch { note("\(error)") }
   }
 }
 
 extension Scheduling {
-  /// A moment at which a scenario's thread has nothing to do, and others go on.
+  /// A switch point at which a scenario's thread has nothing to do.
   static func idle() { reach(.call(SwitchPoint.nothing, changes: false, isLong: true)) }
 }

@@ -2,8 +2,7 @@ import Testing
 
 @testable import Engine
 
-/// What a failure prints runs the same schedule again, whatever the process hashes with, and where
-/// its memory lies.
+/// A printed failure runs the same schedule again, whatever the process's hash seed and addresses.
 @Suite("Schedules: run again")
 struct ReplayTests {
   @Test("A schedule that goes wrong goes wrong in the same way when it is run again")

@@ -1,14 +1,14 @@
-/// Who went on at the decisions of a run where it was not the usual one: enough to run it again.
+/// The choices of a run where they were not the usual ones, which is enough to run it again.
 struct Schedule: CustomStringConvertible {
   private var choices: [Int: Int] = [:]
-  /// How many decisions the run had; nil when nobody said so.
+  /// The number of the run's decisions; nil if unknown.
   private(set) var length: Int?
   private let most: Int
 
-  /// A run that does not end has no use for all of its choices.
+  /// A run that does not end would have too many choices.
   private static let mostShown = 500
 
-  /// `DECISION:THREAD,...` and, behind a slash, how many decisions there were.
+  /// `DECISION:THREAD,...` and, behind a slash, the number of decisions.
   var description: String {
     let shown = choices.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.prefix(most)
     return shown.joined(separator: ",") + (length.map { "/\($0)" } ?? "")
@@ -16,17 +16,17 @@ struct Schedule: CustomStringConvertible {
 
   /// - Parameters:
   ///   - decisions: of the run.
-  ///   - most: how many choices are told of at most.
+  ///   - most: the most choices that are kept.
   init(_ decisions: [Scheduler.Decision], most: Int = mostShown) {
     self.most = most
     for (number, decision) in decisions.enumerated() where decision.chosen != decision.usual {
       choices[number] = decision.chosen
     }
-    // What is not all told of is another run.
+    // Without all choices it would be another run.
     if choices.count <= most { length = decisions.count }
   }
 
-  /// - Parameter text: what `description` gave.
+  /// - Parameter text: a `description`.
   init?(_ text: String) {
     most = .max
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Engine
 
-/// A folder for the files of one run, in memory where the machine has such a place.
+/// A folder for the files of one run, in memory if the machine has such a place.
 final class ScheduledFolder: Sendable {
   private let url: URL
 
@@ -17,7 +17,7 @@ final class ScheduledFolder: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
-  /// Gives a file another name; its path.
+  /// Gives a file another name. Returns its path.
   func link(_ name: String, as other: String) throws -> String {
     try FileManager.default.linkItem(atPath: path(name), toPath: path(other))
     return path(other)

@@ -1,12 +1,12 @@
 @testable import Engine
 
-/// Who takes a version.
+/// The kind of reader that takes a version.
 enum ScheduledReader {
   /// Of the writer's handle: it sees commits before they are durable.
   case own
-  /// Of another process: it knows the memory that processes share, and the file.
+  /// Of another process: it sees the shared memory and the file.
   case other
-  /// Who holds nothing, for tests of the search: what it reads is written over.
+  /// Holds nothing, for tests of the search: its version is written over.
   case careless
 
   static let all = [own, other]

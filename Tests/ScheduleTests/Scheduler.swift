@@ -4,21 +4,21 @@ import Foundation
 
 @testable import Engine
 
-/// Runs threads one at a time, and has a plan decide at every switch point which one goes on.
+/// Runs threads one at a time; a plan decides at every switch point which one goes on.
 ///
-/// What threads wait for is known here: locks and conditions of the engine's `Lock`, threads that are
-/// joined, time. So a schedule is the same whenever it is run again, and nothing sleeps: the clock goes on
-/// when all wait. When all wait for ever, that is told as a deadlock.
+/// The scheduler knows what threads wait for: locks and conditions of the engine's `Lock`, threads that
+/// are joined, time. A schedule is therefore the same whenever it is run again, and nothing sleeps: the
+/// clock advances when all wait. If all wait for ever, that is reported as a deadlock.
 ///
-/// Thread rule: `run` is called by a thread that is not scheduled; the rest by those that are.
+/// Thread rule: a thread that is not scheduled calls `run`; scheduled threads call the rest.
 final class Scheduler: ThreadScheduler, @unchecked Sendable {
-  // @unchecked: one thread at a time has the turn, and only it touches the state; semaphores hand it on.
+  // @unchecked: only the thread that has the turn touches the state; semaphores pass the turn on.
 
   private enum Status: Equatable {
     case runnable
     case needsLock(UInt)
     case waits(UInt, on: UInt, until: UInt64?)
-    /// Has looked and found nothing to do.
+    /// It has polled in vain, until a time.
     case paused(until: UInt64)
     case joins(Int)
     case ended
@@ -27,85 +27,85 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   private final class Member {
     let turn = DispatchSemaphore(value: 0)
     var status = Status.runnable
-    /// Stands for all that the thread has done and seen.
+    /// A hash of all that the thread has done and seen.
     var history: UInt64
     var steps = 0
     init(history: UInt64) { self.history = history }
   }
 
-  /// What was done to an object last, by the histories of those who did it.
+  /// The last change of an object, by the history of the thread that made it.
   private struct Trace {
     var change: UInt64 = 0
-    /// Of the looks since.
+    /// The histories of the looks since then.
     var looks: UInt64 = 0
   }
 
-  /// Chooses who goes on, at a moment.
+  /// Chooses the thread that goes on.
   typealias Plan = (Moment) -> Int
 
-  /// Where there is a choice.
+  /// A decision between threads.
   struct Moment {
-    /// How many there were before.
+    /// The number of decisions before.
     let number: Int
-    /// Those who can go on, the lowest first.
+    /// The threads that can go on, ascending.
     let candidates: [Int]
-    /// Who goes on by default.
+    /// The default choice.
     let usual: Int
-    /// The step of the running thread that another one would come before, interrupting it; nil
-    /// where nobody is interrupted, since it has to wait or does something that takes long.
+    /// The running thread's step that another thread would come before; nil if none is interrupted,
+    /// since the running thread has to wait or does something that takes long.
     let interrupted: Place?
-    /// The thread that was running, if it has nothing to do but to look again.
+    /// The running thread, if it has only to poll again.
     let idle: Int?
   }
 
-  /// A step, by its thread and number: about the same one in all runs.
+  /// A step by its thread and number: about the same in all runs.
   struct Place: Hashable {
     let thread: Int
     let number: Int
   }
 
-  /// What became of a run.
+  /// The result of a run.
   struct Outcome {
     var decisions: [Decision] = []
     var steps: [Step] = []
-    /// What every thread was waiting for, if all were waiting for ever; or that it would not end.
+    /// What every thread waited for, if all waited for ever; or that the run would not end.
     var stuck: String?
   }
 
-  /// Where there was a choice.
+  /// A decision and its alternatives.
   struct Decision {
-    /// Those who could go on, the lowest first.
+    /// The threads that could go on, ascending.
     let candidates: [Int]
-    /// Whether another than the running one would interrupt it.
+    /// Whether choosing another thread would interrupt the running one.
     let interrupts: Bool
-    /// Who goes on by default.
+    /// The default choice.
     let usual: Int
     let chosen: Int
-    /// Equal for two runs that are in the same state here.
+    /// Equal for two runs that are in the same state at this point.
     let state: UInt64
   }
 
-  /// Something that was done.
+  /// A step of a thread.
   struct Step {
     let thread: Int
     let object: UInt
     let changes: Bool
-    /// How many steps the thread had done before.
+    /// The number of the thread's steps before.
     let number: Int
-    /// The decision right before it, which might have let another thread go first.
+    /// The decision right before it, at which another thread might have gone first.
     let decision: Int?
   }
 
-  /// Nanoseconds that a flush takes: longer than anybody waits for others to do something.
+  /// How many nanoseconds a flush takes: longer than any thread waits for another.
   private static let longTime: UInt64 = 20_000_000
-  /// More would mean that a run never ends.
+  /// A run with more steps never ends.
   private static let mostSteps = 200_000
 
   private let plan: Plan
   private let isFine: Bool
   private var members: [Member] = []
-  /// Held where the list of members grows, and by those who look for themselves before their first turn. The
-  /// engine's `Lock` would ask the scheduler, and ThreadSanitizer does not see what a `Mutex` keeps apart.
+  /// Guards the growing list of members, for threads that read it before their first turn. The engine's
+  /// `Lock` would call the scheduler, and ThreadSanitizer does not see what a `Mutex` guards.
   private let starting = NSLock()
   private var holders: [UInt: Int] = [:]
   private var traces: [UInt: Trace] = [:]
@@ -116,8 +116,8 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   private var time: UInt64 = 1_000_000_000
 
   /// - Parameters:
-  ///   - isFine: whether there is a choice before the parts of steps too.
-  ///   - plan: asked wherever there is a choice.
+  ///   - isFine: whether there are decisions before the parts of steps, too.
+  ///   - plan: called at every decision.
   init(
     isFine: Bool,
     plan: @escaping Plan
@@ -126,7 +126,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     self.plan = plan
   }
 
-  /// Runs these, and the threads that they start, to their end.
+  /// Runs the closures as threads, and the threads that they start, to their end.
   func run(_ bodies: [@Sendable () -> Void]) throws -> Outcome {
     members = bodies.indices.map { Member(history: UInt64($0) + 1) }
     let threads = try bodies.enumerated().map { index, body in
@@ -134,7 +134,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     }
     members[0].turn.signal()
     isOver.wait()
-    // Threads that are stuck stay where they are.
+    // Stuck threads stay where they are.
     for thread in threads { outcome.stuck == nil ? thread.join() : thread.detach() }
     return outcome
   }
@@ -153,12 +153,12 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     }
   }
 
-  /// Hands the turn to whom the plan chooses, and returns when it has come back.
+  /// Passes the turn to the thread that the plan chooses, and returns when it has come back.
   ///
   /// - Parameters:
-  ///   - isForced: true when the caller cannot go on, or has nothing to do.
-  ///   - isLong: true when what the caller does takes long.
-  /// - Returns: the number of the decision, if there was a choice.
+  ///   - isForced: whether the caller cannot go on, or has nothing to do.
+  ///   - isLong: whether the caller's step takes long.
+  /// - Returns: the number of the decision, if there was one.
   @discardableResult
   private func choose(isForced: Bool, isLong: Bool = false) -> Int? {
     let own = current
@@ -190,18 +190,18 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     return number
   }
 
-  /// Who goes on by default: the running thread; where it has to wait, or does something that takes
-  /// long, the one after it; last those whose time is not over yet.
+  /// The default choice: the running thread; if it has to wait, or its step takes long, the one after
+  /// it; last those that wait for a time.
   private func usual(_ candidates: [Int], after own: Int, isForced: Bool, isLong: Bool) -> Int? {
     if !isForced, !isLong { return own }
     let ready = candidates.filter { end($0).map { $0 <= time } ?? true }
-    // Round and round: whoever has had the turn is the last to get it again.
+    // In turn: a thread that has had the turn is the last to get it again.
     let order = ready.filter { $0 > own } + ready.filter { $0 <= own }
     if let next = order.first { return next }
     return candidates.min { end($0) ?? 0 < end($1) ?? 0 }
   }
 
-  /// When the time is over that a thread waits for at most.
+  /// The end of the time that a thread waits at most.
   private func end(_ index: Int) -> UInt64? {
     switch members[index].status {
     case .waits(_, _, let end): end
@@ -210,13 +210,13 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     }
   }
 
-  /// Whether it has nothing to do but to look again when its time is over.
+  /// Whether the thread only polls again when its time is over.
   private func isPaused(_ index: Int) -> Bool { end(index) != nil }
 
   private func hand(to next: Int, from own: Int) {
     current = next
     guard next != own else { return }
-    // From the signal on, all is the next one's.
+    // From the signal on, everything belongs to the next thread.
     let (giver, hasEnded) = (members[own], members[own].status == .ended)
     members[next].turn.signal()
     if !hasEnded { giver.turn.wait() }
@@ -230,7 +230,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     member.turn.wait()
   }
 
-  /// The caller cannot go on before its status lets it.
+  /// Blocks the caller until its status lets it go on.
   private func block(_ status: Status) {
     members[current].status = status
     choose(isForced: true)
@@ -246,8 +246,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     return value ^ value >> 32
   }
 
-  /// Notes that the running thread has done something; its history goes on from that of those whose
-  /// work it saw.
+  /// Notes a step of the running thread; its history continues those of the threads whose work it saw.
   private func note(_ object: UInt, changes: Bool, decision: Int? = nil) {
     let own = current
     stepCount += 1
@@ -269,7 +268,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
     traces[object] = trace
   }
 
-  /// What all threads have done and seen, whatever the order of what has nothing to do with each other.
+  /// A hash of what all threads have done and seen, whatever the order of independent steps.
   private var state: UInt64 {
     var state = Self.mix(time, UInt64(current))
     for (index, member) in members.enumerated() {
@@ -304,7 +303,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   }
 
   func unlock(_ lock: UInt) {
-    // No point: what comes before the thread's next step, nobody else sees.
+    // Not a switch point: no other thread sees anything before the thread's next step.
     holders[lock] = nil
     note(lock, changes: true)
   }
@@ -338,7 +337,7 @@ final class Scheduler: ThreadScheduler, @unchecked Sendable {
   }
 
   func began(_ thread: Int) {
-    // It has not had the turn yet.
+    // The thread has not had the turn yet.
     starting.withLock { members[thread] }.turn.wait()
   }
 

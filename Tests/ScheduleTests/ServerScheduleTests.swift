@@ -4,9 +4,9 @@ import Testing
 
 @testable import Importer
 
-/// Imports into a server, in every order of lanes, leases, processes and failures that few deviations give, against
-/// a model of the server: each record is there once, what was said to be done stays, who has lost an input writes
-/// nothing of it, and nobody waits for ever.
+/// Imports into a model of a server, in every order of lanes, leases, processes and failures with few
+/// deviations: each record is there once, what was reported done stays, a process that has lost an
+/// input writes nothing of it, and nobody waits for ever.
 @Suite("Schedules: servers", .serialized)
 struct ServerScheduleTests {
   private static func check(
@@ -17,8 +17,8 @@ struct ServerScheduleTests {
     #expect(failure == nil, "seed \(seed): \(failure?.description ?? "")")
   }
 
-  /// A process whose connections are cut at any moment, one that does what had arrived of them late, and one that
-  /// lets both begin.
+  /// One process whose connections are cut at any moment, one that executes its late messages, and one
+  /// that lets both begin.
   private static func cutting(
     _ fate: ModelServer.Fate, isSynchronous: Bool, _ input: ModelInput = .plain
   ) throws -> Exploration.Scenario {
@@ -29,7 +29,7 @@ struct ServerScheduleTests {
       model.server.end()
     }
     let cut: @Sendable () -> Void = {
-      // Last, unless the schedule says otherwise.
+      // The last thread, unless the schedule says otherwise.
       System.sleep(milliseconds: 1)
       model.server.cut(client, fate)
     }
@@ -76,7 +76,7 @@ struct ServerScheduleTests {
     }
   }
 
-  /// Two processes with the same command: any may stand still at any moment for longer than its lease.
+  /// Two processes with the same command, each of which may stand still for longer than its lease.
   private static func sharing(
     isSynchronous: Bool, _ input: ModelInput = .plain
   ) throws -> Exploration.Scenario {
@@ -92,7 +92,7 @@ struct ServerScheduleTests {
 
   @Test("Who stands still past its lease is fenced, and another one goes on")
   func stoppedProcess() throws {
-    // With `synchronous_commit` off, who has connected anew is fenced by what it asks, too.
+    // With `synchronous_commit` off a reconnected process is also fenced by its own queries.
     for isSynchronous in Effort.isLong ? [true, false] : [true] {
       try Self.check("Two processes", random: 100) {
         try Self.sharing(isSynchronous: isSynchronous)
@@ -100,7 +100,7 @@ struct ServerScheduleTests {
     }
   }
 
-  /// A process that is killed at any moment, with what it has sent under way, and another one.
+  /// A process that is killed at any moment, while its messages are under way, and another one.
   private static func killing(_ fate: ModelServer.Fate) throws -> Exploration.Scenario {
     let model = try ModelImport(isSynchronous: false)
     let client = ModelClient("killed")
@@ -116,7 +116,7 @@ struct ServerScheduleTests {
     return Exploration.Scenario(
       threads: [{ model.process(client) }, kill, go, { model.server.serveOrphans() }]
     ) {
-      // The other one is fenced where it had stood still and the killed one had taken over from it.
+      // The second process is fenced if the killed one had taken over while it stood still.
       let endings = Set(model.endings)
       if endings.isDisjoint(with: [.done, .fenced])
         || !endings.isSubset(of: [.done, .fenced, .killed])
@@ -134,8 +134,8 @@ struct ServerScheduleTests {
     }
   }
 
-  /// A server that crashes at any moment; with `synchronous_commit` off it may have written down some of what it
-  /// had acknowledged, or nothing.
+  /// A server that crashes at any moment; with `synchronous_commit` off it may have flushed a part of
+  /// the acknowledged commits, or none.
   private static func crashing(
     isSynchronous: Bool, flushes: Bool, _ input: ModelInput? = nil
   ) throws -> Exploration.Scenario {

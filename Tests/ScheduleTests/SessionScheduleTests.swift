@@ -3,8 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// Sessions that are woken by commits, their observers, and their ends, in every order that few
-/// deviations give.
+/// Sessions that commits wake, their observers, and their ends, in every order with few deviations.
 @Suite("Schedules: sessions", .serialized)
 struct SessionScheduleTests {
   private static func database() throws -> Database {
@@ -20,7 +19,7 @@ struct SessionScheduleTests {
     try database.write(durability: .group) { try $0.table("t").update(1, ["number": .int(number)]) }
   }
 
-  /// What an observer was told last, and whoever waits for it.
+  /// The last number that an observer was told, and the threads that wait for it.
   private final class Told: @unchecked Sendable {
     // @unchecked: guarded by `lock`.
     private let lock = Lock()
@@ -36,7 +35,7 @@ struct SessionScheduleTests {
       }
     }
 
-    /// Waits for ever where it is not told.
+    /// Waits for ever if the observer is not called.
     func wait(for number: Int64) { lock.withLock { while last < number { lock.wait() } } }
 
     func end() { lock.withLock { isOver = true } }
@@ -47,8 +46,8 @@ struct SessionScheduleTests {
     return number
   }
 
-  /// The observer is told of the last commit, however the threads are woken; after `stop` it is
-  /// told of nothing.
+  /// The observer is told of the last commit, however the threads are woken, and of nothing after
+  /// `stop`.
   private static func observing() throws -> Exploration.Scenario {
     let database = try database()
     let problems = Problems()
@@ -97,7 +96,7 @@ struct SessionScheduleTests {
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
-  /// The observer closes the database when it is told of a change; a writer finds it open or closed.
+  /// The observer closes the database when it is called; a writer finds it open or closed.
   private static func closing() throws -> Exploration.Scenario {
     let database = try database()
     let problems = Problems()
@@ -120,7 +119,7 @@ struct SessionScheduleTests {
               }
             })
         }
-        // Somebody else may have closed it, or this is the change that closes it.
+        // Another thread may have closed it, or this change closes it.
         do { try Self.write(1, database) } catch EngineError.closed {}
         told.wait(for: 1)
         worker.stop()

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Engine
 
-/// Snapshots, commits, flushes and the reuse of pages, in every order that few deviations give.
+/// Snapshots, commits, flushes and the reuse of pages, in every order with few deviations.
 @Suite("Schedules: snapshots", .serialized)
 struct SnapshotScheduleTests {
-  /// A writer changes one row to the version that it makes; a reader holds version after version,
-  /// and reads all of them while the writer goes on.
+  /// A writer writes the number of the version that it makes into one row; a reader holds version after
+  /// version, and reads all of them while the writer goes on.
   static func scenario(
     _ reader: ScheduledReader, commits: Int, _ durability: Durability
   ) throws -> Exploration.Scenario {
@@ -115,7 +115,8 @@ struct SnapshotScheduleTests {
     #expect(failure == nil, "\(failure?.description ?? "")")
   }
 
-  /// What is freed too early has to be written over before it is read: that takes some commits more.
+  /// A page that is freed too early must be written over before it is read, which takes some more
+  /// commits.
   @Test("The flusher publishes versions while a writer looks for those that are held")
   func publishedMeanwhile() throws {
     let failure = try Exploration.failure("Versions published meanwhile", bound: 0, random: 700) {

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Engine
 
-/// What is cut off the file's end, against those who read it, in every order that few deviations give.
+/// Cutting off the file's end beside its readers, in every order with few deviations.
 @Suite("Schedules: truncation", .serialized)
 struct TruncationScheduleTests {
-  /// A version with a long text at the file's end is followed by one without, and the file is cut,
-  /// as often as said; two readers hold versions meanwhile. The last cut is that of closing.
+  /// Repeatedly, a version with a long text at the file's end is followed by one without it, and the
+  /// file is cut; two readers hold versions meanwhile. Closing makes the last cut.
   private static func scenario(
     _ readers: [ScheduledReader], rounds: Int, _ durability: Durability
   ) throws -> Exploration.Scenario {

@@ -6,8 +6,8 @@
 import Base
 import Foundation
 
-/// pgbouncer before a server, which gives each transaction to any of a few connections. It ends with the process
-/// that started it.
+/// pgbouncer before a server: it runs each transaction on one of a few connections, and ends with the
+/// process that started it.
 ///
 /// Thread rule: one thread at a time.
 package final class ConnectionPool {
@@ -16,9 +16,9 @@ package final class ConnectionPool {
   private var leash: Int32
   private let keeper: ChildProcess
 
-  /// Nil, with a line that says so, where there is none to be had.
+  /// Nil, with a printed line, if it cannot be started.
   ///
-  /// - Parameter size: of the pool: connections to the server.
+  /// - Parameter size: the number of the pool's connections to the server.
   package init?(before server: UInt16, size: Int) throws {
     let places =
       (System.environment("PATH") ?? "").split(separator: ":").map(String.init) + ["/usr/sbin"]
@@ -47,7 +47,7 @@ package final class ConnectionPool {
       default_pool_size = \(size)
       ignore_startup_parameters = extra_float_digits
       """
-    // Nobody else may keep a user of the database in it: any user is the server's.
+    // pgbouncer needs no list of users: every user is the server's own.
     try Data(settings.replacing("* = ", with: "* = user=sheaf ").utf8).write(
       to: URL(fileURLWithPath: folder + "/pool.ini"))
     let prefix =

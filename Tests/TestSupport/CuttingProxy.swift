@@ -1,20 +1,21 @@
 import Base
 
-/// A proxy before a server that cuts connections around statements, where nobody then knows what became of them.
+/// A proxy that cuts connections to a server around a statement, so that the client does not know its
+/// result.
 ///
 /// Thread rule: any thread.
 package final class CuttingProxy: @unchecked Sendable {
   // @unchecked: `lock` guards what changes.
 
-  /// What becomes of a message that has the statement in it.
+  /// What happens to a message with the statement.
   package enum Cut: Sendable, CaseIterable {
-    /// It goes through, and so does its answer.
+    /// It is passed on, and so is its answer.
     case none
-    /// The server never has it.
+    /// It does not reach the server.
     case before
-    /// The server has it, and the connection is gone at once.
+    /// It reaches the server, and the connection is cut at once.
     case after
-    /// The server's answer is lost.
+    /// The server's answer is dropped.
     case answer
   }
 
@@ -28,8 +29,8 @@ package final class CuttingProxy: @unchecked Sendable {
   private var cuts = 0
 
   /// - Parameters:
-  ///   - statement: as it stands in messages of the client.
-  ///   - choose: what is done with the n-th of them, from 0.
+  ///   - statement: a part of the client's messages.
+  ///   - choose: returns what happens to the n-th of them, from 0.
   package init?(
     to server: UInt16, statement: String, _ choose: @escaping @Sendable (_ number: Int) -> Cut
   ) {
@@ -54,7 +55,7 @@ package final class CuttingProxy: @unchecked Sendable {
     Sockets.end(listener)
   }
 
-  /// How many connections were cut.
+  /// The number of connections cut.
   package var cutCount: Int { lock.withLock { cuts } }
 
   private func serve(_ client: Int32) {
@@ -64,7 +65,7 @@ package final class CuttingProxy: @unchecked Sendable {
     let down = try? Thread(name: "proxy-down") {
       while true {
         let bytes = Sockets.receive(pair.server)
-        // What is lost was read, so that the server has said it.
+        // A dropped answer was read, so the server has sent it.
         if bytes.isEmpty || pair.losesAnswers || !Sockets.send(pair.client, bytes) { break }
       }
       pair.shut()
@@ -100,7 +101,7 @@ package final class CuttingProxy: @unchecked Sendable {
     return (0...bytes.count - part.count).contains { bytes[$0...].starts(with: part) }
   }
 
-  /// Two connections, closed when both threads have left them.
+  /// Two connections, which are closed when both threads have left them.
   private final class Pair: @unchecked Sendable {
     // @unchecked: guarded by `lock`.
     let client: Int32

@@ -1,14 +1,14 @@
 import Base
 import Engine
 
-/// Every number that a database file's bytes say, with its place, and the way to put right what vouches
-/// for it: so that a test can give a field any value, with checksums that fit all the same.
+/// Every number in a database file with its place, and how to correct the checksums over it, so that a
+/// test can give a field any value under right checksums.
 ///
-/// Made from `docs/file-format.md`, not with the engine's own readers; the file must be sound and closed.
+/// Written from `docs/file-format.md`, without the engine's readers; the file must be sound and closed.
 public struct FieldMap: Sendable {
   public struct Field: Sendable {
     public let name: String
-    /// Where it stands; both slots have theirs.
+    /// The offsets of the field, one in each slot for fields of slots.
     public let offsets: [Int]
     public let size: Int
     fileprivate let part: Int
@@ -17,7 +17,7 @@ public struct FieldMap: Sendable {
   /// Bytes under one checksum.
   private struct Part {
     let range: Range<Int>
-    /// Where the checksum stands, and the part that it stands in.
+    /// Where the checksum is, and the part that contains it.
     let sums: [(offset: Int, part: Int?)]
   }
 
@@ -44,7 +44,7 @@ public struct FieldMap: Sendable {
   /// The value of a field in the sound file.
   public func value(_ field: Field) -> UInt64 { number(field.offsets[0], field.size) }
 
-  /// Values that are likely to be taken for something that they are not.
+  /// Values that are likely to be misinterpreted.
   public func hostileValues(_ field: Field) -> [UInt64] {
     let bits = UInt64(field.size * 8)
     let largest: UInt64 = bits == 64 ? .max : (1 << bits) - 1
@@ -60,7 +60,7 @@ public struct FieldMap: Sendable {
     return values
   }
 
-  /// The file with another value in a field, and every checksum right.
+  /// The file with another value in a field, and all checksums right.
   public func forged(_ field: Field, _ value: UInt64) -> [UInt8] {
     var forged = bytes
     for offset in field.offsets { Self.put(value, field.size, at: offset, into: &forged) }
@@ -69,18 +69,19 @@ public struct FieldMap: Sendable {
     return forged
   }
 
-  /// Other bytes at a place under a checksum; all of it is taken modulo what there is.
+  /// A change of bytes under a checksum; every number is taken modulo its range.
   public enum Edit: Sendable {
-    /// A number that a field says.
+    /// Another value for a field.
     case field(Int, UInt64)
-    /// One of `hostileValues`.
+    /// One of a field's `hostileValues`.
     case hostile(Int, Int)
     case byte(part: Int, offset: Int, UInt8)
-    /// Bytes of the sound file in another place: a reference that leads elsewhere, a part of another column.
+    /// Bytes of the sound file at another place: a reference to another block, or a part of another
+    /// column.
     case copy(part: Int, offset: Int, from: Int, at: Int, count: Int)
   }
 
-  /// The file after all of the edits, and every checksum right that vouches for one of the changed bytes.
+  /// The file after all edits, with the checksums over changed bytes right.
   public func forged(_ edits: [Edit]) -> [UInt8] {
     var forged = bytes
     var isChanged = [Bool](repeating: false, count: parts.count)
@@ -110,7 +111,7 @@ public struct FieldMap: Sendable {
         isChanged[part] = true
       }
     }
-    // What a checksum stands in comes before what it vouches for.
+    // Parts that contain a checksum come before the part under it.
     for part in parts.indices.reversed() where isChanged[part] {
       let sum = Checksum.of(Array(forged[parts[part].range]))
       for place in parts[part].sums {
@@ -156,14 +157,14 @@ public struct FieldMap: Sendable {
     return Int(truncatingIfNeeded: number(cursor.offset, size))
   }
 
-  /// A length of four bytes, and what is so long.
+  /// A length of four bytes, and as many bytes.
   private mutating func bytes(_ cursor: inout Cursor, _ name: String) -> Range<Int> {
     let length = field(&cursor, "length of the \(name)", 4)
     defer { cursor.offset += length }
     return cursor.offset..<cursor.offset + length
   }
 
-  /// A reference; what it refers to becomes a part of its own.
+  /// A reference; its block becomes a part of its own.
   private mutating func reference(_ cursor: inout Cursor) -> (part: Int, isOverlay: Bool) {
     let offset = field(&cursor, "offset", 8)
     let length = field(&cursor, "length", 4)
@@ -207,7 +208,7 @@ public struct FieldMap: Sendable {
         let name = bytes(&cursor, "name of note \(note)")
         let value = bytes(&cursor, "note \(note)")
         let text = String(decoding: self.bytes[name], as: UTF8.self)
-        // What is in it belongs to who wrote it: any number of it may stand anywhere.
+        // Notes belong to their writer: any number may be anywhere in them.
         for offset in value.prefix(160) {
           for size in [1, 4]
           where offset + size <= value.upperBound && (size == 1 || offset < value.lowerBound + 8) {
@@ -305,7 +306,7 @@ public struct FieldMap: Sendable {
   private mutating func cluster(_ block: Int, _ what: String) {
     let start = parts[block].range.lowerBound
     let header = Int(number(start, 4))
-    // The reference's checksum covers header and directory.
+    // The checksum in the reference covers header and directory.
     parts[block] = Part(range: start..<start + header, sums: parts[block].sums)
     var cursor = Cursor(offset: start, part: block, what: "\(what) cluster's")
     field(&cursor, "header length", 4)
@@ -332,9 +333,9 @@ public struct FieldMap: Sendable {
     }
   }
 
-  /// The first bytes of a segment, which have what is counted in it.
+  /// The first bytes of a segment, which have its counts.
   ///
-  /// - Parameter sum: where its checksum stands.
+  /// - Parameter sum: the place of its checksum.
   private mutating func segment(_ start: Int, _ length: Int, _ sum: Cursor, _ what: String) {
     guard length > 0 else { return }
     parts.append(Part(range: start..<start + length, sums: [(sum.offset, sum.part)]))

@@ -1,8 +1,8 @@
 import Base
 import Engine
 
-/// A value that several threads change. The standard library's `Mutex` would do, but
-/// ThreadSanitizer does not see what it guards, and reports it.
+/// A value that several threads change. ThreadSanitizer does not see what the standard library's
+/// `Mutex` guards, and would report it.
 package final class Guarded<Value>: @unchecked Sendable {
   // @unchecked: guarded by `lock`.
   private let lock = Lock()

@@ -6,8 +6,8 @@
 import Base
 import Foundation
 
-/// A PostgreSQL server of a test's own: on a free port of the loopback interface, with data in a temporary
-/// folder. It ends with the process that started it, however that ends.
+/// A test's own PostgreSQL server: on a free port of the loopback interface, with its data in a
+/// temporary folder. It ends with the process that started it, however that ends.
 ///
 /// Thread rule: one thread at a time.
 package final class PostgreSQLServer {
@@ -19,16 +19,16 @@ package final class PostgreSQLServer {
   private let folder: String
   private let programs: String
   private var settings: [String]
-  /// What the keeper of the server reads: it ends the server when it comes to the end.
+  /// The keeper process reads it, and ends the server at its end of file.
   private var leash: Int32?
   private var keeper: ChildProcess?
   private var process: Int32 = 0
 
   private static let isRoot = getuid() == 0
-  /// A server does not run as root: nobody has this number everywhere.
+  /// A server does not run as root; this number is "nobody" everywhere.
   private static let nobody: UInt32 = 65_534
 
-  /// Where the programs of the newest PostgreSQL are; nil where there is none.
+  /// The programs' folder of the newest PostgreSQL; nil if none is installed.
   private static var programs: String? {
     var folders = (System.environment("PATH") ?? "").split(separator: ":").map(String.init)
     for base in [
@@ -47,12 +47,13 @@ package final class PostgreSQLServer {
     }
   }
 
-  /// Starts a server; nil, with a line that says so, where there is none to be had.
+  /// Starts a server; nil, with a printed line, if none can be started.
   ///
   /// - Parameters:
-  ///   - authentication: of connections, as in `pg_hba.conf`.
+  ///   - authentication: the method, as in `pg_hba.conf`.
   ///   - settings: as in `postgresql.conf`.
-  ///   - isEncrypted: whether connections have to be encrypted, with a certificate of its own: `certificate`.
+  ///   - isEncrypted: whether connections must be encrypted, by a certificate of its own:
+  ///     `certificate`.
   package static func start(
     authentication: String = "trust", settings: [String] = [], isEncrypted: Bool = false
   ) throws -> PostgreSQLServer? {
@@ -94,7 +95,7 @@ package final class PostgreSQLServer {
 
   // MARK: The server's life
 
-  /// How a command is run by somebody who may run a server.
+  /// The words that run a command as a user who may run a server.
   private static let prefix =
     isRoot ? "setpriv --reuid=\(nobody) --regid=\(nobody) --clear-groups " : ""
 
@@ -108,10 +109,10 @@ package final class PostgreSQLServer {
     guard result.status == 0 else { throw Failure(description: "initdb: \(result.output)") }
   }
 
-  /// The certificate, which is its own authority, for `sslrootcert`.
+  /// The certificate for `sslrootcert`, which is its own authority.
   package var certificate: String { folder + "/server.crt" }
 
-  /// False, with a line that says so, where there is no openssl.
+  /// False, with a printed line, if openssl is missing.
   private func makeCertificate() throws -> Bool {
     let made = Self.run(
       "openssl req -new -x509 -days 2 -nodes -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -out "
@@ -135,7 +136,7 @@ package final class PostgreSQLServer {
       "\(Self.prefix)\(programs)/postgres -D \(folder)/data -p \(port) -c listen_addresses=127.0.0.1 -c "
       + "unix_socket_directories= -c max_connections=60 -c shared_buffers=32MB -c "
       + "max_prepared_transactions=10\(given)"
-    // A server that was just killed may have children left that use its memory.
+    // Children of a server that was just killed may still use its memory.
     for _ in 0..<50 {
       let (reading, writing) = try System.pipe()
       let script =
@@ -164,10 +165,10 @@ package final class PostgreSQLServer {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Ends it at once, without writing anything down: what was not flushed is lost.
+  /// Ends it at once without flushing: what was not flushed is lost.
   package func stop() {
     guard let keeper, let leash else { return }
-    // Told so, or the keeper takes the folder away, too.
+    // Without the message the keeper would remove the folder, too.
     _ = try? Array("end\n".utf8).withUnsafeBytes { try System.write(leash, $0, path: "keeper") }
     System.close(leash)
     _ = try? System.waitForEnd(of: keeper)
@@ -175,7 +176,7 @@ package final class PostgreSQLServer {
     (self.keeper, self.leash) = (nil, nil)
   }
 
-  /// Makes a standby of it, of a primary that says nothing: it only reads from now on.
+  /// Makes it a standby of a silent primary: it only reads from now on.
   package func becomeStandby() throws {
     stop()
     let path = folder + "/data/standby.signal"
@@ -184,7 +185,7 @@ package final class PostgreSQLServer {
     try start()
   }
 
-  /// Kills its first process; the others end when they see it.
+  /// Kills its first process; the others end when they notice.
   package func kill() {
     #if canImport(Darwin)
       Darwin.kill(process, SIGKILL)
@@ -204,7 +205,7 @@ package final class PostgreSQLServer {
     "postgresql://\(user)\(password.map { ":" + $0 } ?? "")@127.0.0.1:\(port ?? self.port)/\(database)"
   }
 
-  /// Runs statements by `psql`, and gives the rows of the last one.
+  /// Runs statements with `psql`. Returns the rows of the last one.
   package func query(_ statements: String) throws -> [[String]] {
     let path = folder + "/query-\(UUID().uuidString)"
     try Data(statements.utf8).write(to: URL(fileURLWithPath: path))
@@ -241,7 +242,7 @@ package final class PostgreSQLServer {
 }
 
 extension Sockets {
-  /// Whether somebody accepts connections.
+  /// Whether the port accepts connections.
   package static func isListening(_ port: UInt16) -> Bool {
     guard let descriptor = connect(port: port) else { return false }
     end(descriptor)

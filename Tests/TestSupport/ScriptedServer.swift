@@ -1,7 +1,7 @@
 import Base
 
-/// A server that answers some statements by a script, and gives the others to a real one: engines and failures
-/// that are not to be had here.
+/// A server that answers some statements by a script and passes the others to a real one: it plays
+/// engines and failures that cannot be produced here.
 ///
 /// It speaks version 3 of PostgreSQL's protocol, message by message.
 ///
@@ -9,19 +9,19 @@ import Base
 package final class ScriptedServer: @unchecked Sendable {
   // @unchecked: `script` is `Sendable`; `lock` guards what changes.
 
-  /// What becomes of a query.
+  /// What happens to a query.
   package enum Answer: Sendable {
-    /// The real server gets it.
+    /// The real server receives it.
     case pass
-    /// The real server gets another one.
+    /// The real server receives another query instead.
     case instead(String)
-    /// One row with one field.
+    /// The answer is one row with one field.
     case value(String)
-    /// An error, and the real server never has it.
+    /// The answer is an error; the real server does not receive the query.
     case failure(code: String)
-    /// The real server does it, and an error is said.
+    /// The real server executes it, and the answer is an error.
     case doneAndFailure(code: String)
-    /// The real server does it, and the number in its tag is another one by so many.
+    /// The real server executes it; the number in its tag is changed by this.
     case miscounted(Int)
   }
 
@@ -32,7 +32,8 @@ package final class ScriptedServer: @unchecked Sendable {
   private let lock = Lock()
   private var seen: [String] = []
 
-  /// - Parameter script: called with each query, as it was sent: one, or several with semicolons.
+  /// - Parameter script: called with each query as it was sent: one statement, or several with
+  ///   semicolons.
   package init?(before server: UInt16, _ script: @escaping @Sendable (_ query: String) -> Answer) {
     guard let (descriptor, port) = Sockets.listen() else { return nil }
     (listener, self.port, self.server, self.script) = (descriptor, port, server, script)
@@ -53,7 +54,7 @@ package final class ScriptedServer: @unchecked Sendable {
     Sockets.end(listener)
   }
 
-  /// All queries so far, in their order.
+  /// All queries so far, in order.
   package var queries: [String] { lock.withLock { seen } }
 
   private func serve(_ client: Int32) {
@@ -65,11 +66,11 @@ package final class ScriptedServer: @unchecked Sendable {
     down?.detach()
   }
 
-  /// What the client says.
+  /// Reads the client's messages.
   private func talk(_ talk: Talk) {
     defer { talk.leave() }
     var input = Frames(talk.client)
-    // Neither encryption is to be had here.
+    // It offers no encryption.
     while let start = input.start() {
       if !start.isRequest {
         guard Sockets.send(talk.server, start.bytes) else { return }
@@ -112,7 +113,7 @@ package final class ScriptedServer: @unchecked Sendable {
 
   private static func row(_ value: String) -> [UInt8] {
     let text = Array(value.utf8)
-    // One column of type text, without a table.
+    // One column of type text that belongs to no table.
     let column =
       Array("value".utf8) + [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
       + [0, 0]
@@ -121,7 +122,7 @@ package final class ScriptedServer: @unchecked Sendable {
       + Frames.frame("C", Array("SELECT 1".utf8) + [0])
   }
 
-  /// A client and the server behind, closed when both threads have left them.
+  /// A client and its real server, which are closed when both threads have left them.
   private final class Talk: @unchecked Sendable {
     // @unchecked: guarded by `lock`.
     let client: Int32
@@ -137,7 +138,7 @@ package final class ScriptedServer: @unchecked Sendable {
       self.server = server
     }
 
-    /// Has the next answer be this.
+    /// Replaces the next answer.
     func replace(_ bytes: [UInt8]) { lock.withLock { replacement = bytes } }
     func miscount(_ difference: Int) { lock.withLock { self.difference = difference } }
 
@@ -148,7 +149,7 @@ package final class ScriptedServer: @unchecked Sendable {
       }
     }
 
-    /// What the server says.
+    /// Reads the server's messages.
     func listen() {
       defer { leave() }
       var output = Frames(server)
@@ -190,7 +191,7 @@ package final class ScriptedServer: @unchecked Sendable {
   }
 }
 
-/// Messages of PostgreSQL's protocol, as they come out of a socket.
+/// Splits a socket's bytes into messages of PostgreSQL's protocol.
 private struct Frames {
   private let socket: Int32
   private var bytes: [UInt8] = []
@@ -232,7 +233,7 @@ private struct Frames {
     return (message, [80_877_103, 80_877_104].contains(code))
   }
 
-  /// The next message, all of it; nil at the end.
+  /// The next whole message; nil at the end.
   mutating func next() -> (type: UInt8, bytes: [UInt8])? {
     guard fill(5), let message = take(1 + max(4, length(at: 1))) else { return nil }
     return (message[0], message)

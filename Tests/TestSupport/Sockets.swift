@@ -32,7 +32,7 @@ package enum Sockets {
     #endif
   }
 
-  /// A socket that listens, and its port; nil when there is none to be had.
+  /// A listening socket and its port; nil if there is none.
   package static func listen(port: UInt16 = 0) -> (descriptor: Int32, port: UInt16)? {
     let descriptor = make()
     guard descriptor >= 0 else { return nil }
@@ -57,7 +57,7 @@ package enum Sockets {
     return code == 0 ? (descriptor, UInt16(bigEndian: found.sin_port)) : nil
   }
 
-  /// A port that nobody listens on.
+  /// A port on which nobody listens.
   package static func freePort() -> UInt16? {
     guard let (descriptor, port) = listen() else { return nil }
     end(descriptor)
@@ -85,14 +85,14 @@ package enum Sockets {
     return found >= 0 ? found : nil
   }
 
-  /// Bytes as they come; none at the end.
+  /// The next bytes; empty at the end.
   package static func receive(_ descriptor: Int32) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 1 << 16)
     let count = recv(descriptor, &bytes, bytes.count, 0)
     return count > 0 ? Array(bytes[..<count]) : []
   }
 
-  /// False when the other end is gone.
+  /// False if the other end is gone.
   package static func send(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
     var done = 0
     while done < bytes.count {
@@ -110,7 +110,7 @@ package enum Sockets {
     return true
   }
 
-  /// Ends the traffic, so that threads which wait for it go on.
+  /// Ends the traffic, so that waiting threads go on.
   package static func shut(_ descriptor: Int32) { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   package static func end(_ descriptor: Int32) { close(descriptor) }

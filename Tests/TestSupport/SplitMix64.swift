@@ -1,4 +1,4 @@
-/// The same numbers for the same seed, everywhere. After Sebastiano Vigna's generator of that name.
+/// The same numbers for the same seed, everywhere: Sebastiano Vigna's generator of that name.
 package struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

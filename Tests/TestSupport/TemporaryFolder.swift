@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of the test's own, removed when the test is over.
+/// A test's own folder, removed at the test's end.
 package final class TemporaryFolder: Sendable {
   package let url: URL
 

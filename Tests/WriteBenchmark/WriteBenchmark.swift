@@ -2,8 +2,8 @@ import Base
 import Engine
 import TestSupport
 
-/// Writes into a new table with a key and prints what one object takes as one JSON object: on the
-/// wall, since a commit waits, and in processor time, which a busy machine changes little.
+/// Writes into a new table with a key and prints the time for one object as a JSON object: elapsed
+/// time, since a commit waits, and processor time, which a busy machine changes little.
 ///
 ///     WriteBenchmark FILE single|many [--durability full|group|none] [--values array|codable]
 ///                    [--rows N] [--seed N]
@@ -11,14 +11,15 @@ import TestSupport
 ///     single  one object a transaction, after 1,000 that do not count
 ///     many    all objects in one transaction, after as many in one that does not count
 ///
-/// `scripts/bench` puts it beside scripts/benchmark/sqlite_writes.c, which does the same. Not a product.
+/// `scripts/bench` runs it beside scripts/benchmark/sqlite_writes.c, which does the same. Not a
+/// product.
 @main
 enum WriteBenchmark {
   static func main() {
     do {
       print(try Writing(Options(Array(CommandLine.arguments.dropFirst()))).run())
     } catch {
-      // Not standard output: who reads that expects JSON.
+      // Standard output is for JSON only.
       let line = Array("WriteBenchmark: \(error)\n".utf8)
       line.withUnsafeBytes { try? System.write(2, $0, path: "standard error") }
       System.exit(1)
@@ -26,7 +27,7 @@ enum WriteBenchmark {
   }
 }
 
-/// What is written, as a program would have it.
+/// An object as a program would declare it.
 struct Article: Encodable {
   let id: Int64
   let name: String

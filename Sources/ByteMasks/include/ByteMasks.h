@@ -8,8 +8,8 @@
 
 /// Which of 64 bytes, at any address, are `wanted`: bit i for byte i.
 ///
-/// In C for one instruction, `pmovmskb`, that Swift has no name for. `BlockScanner` has a twin in Swift, for other
-/// processors. Calls for several bytes of one block share its loads, once they are inlined.
+/// In C for one instruction, `pmovmskb`, that Swift has no name for. `BlockScanner` has a twin in Swift, for
+/// other processors. Calls for several bytes of one block share its loads, once they are inlined.
 static inline __attribute__((always_inline)) uint64_t
 sheaf_byte_mask(const void *block, uint8_t wanted) {
   const __m128i *vectors = (const __m128i *)block;
@@ -42,8 +42,8 @@ static const uint8_t sheaf_last_bytes[32] = {
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
-/// The value of the `count` (1 to 16) bytes before `end`: decimal digits, with a point among them or none. Sixteen
-/// bytes before `end` may be read.
+/// The value of the `count` (1 to 16) bytes before `end`: decimal digits, with a point among them or none.
+/// Sixteen bytes before `end` may be read.
 ///
 /// In C for multiplications that add up neighbours (`pmaddwd`). `AlignedNumber` has a twin in Swift.
 ///

@@ -136,3 +136,16 @@ package struct IndexBlocks: Sendable {
     }
   }
 }
+
+extension BlockReader {
+  /// The entries of a node, read as a copy.
+  ///
+  /// - Parameter isIndex: whether the node is one of a run, not of a table's tree.
+  package func children(
+    of entry: NodeEntry, level: Int, isIndex: Bool, end: UInt64
+  ) throws -> [NodeEntry] {
+    isIndex
+      ? try IndexBlocks(self, end: end).children(entry, level: level)
+      : try TreeReader(blocks: self, root: .empty, end: end).entries(entry, level: level)
+  }
+}

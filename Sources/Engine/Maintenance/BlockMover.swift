@@ -84,10 +84,7 @@ struct BlockMover {
       guard entry.reference.isOverlay else { return try move(&entry.reference) }
       return try move(overlay: &entry)
     }
-    var children =
-      isIndex
-      ? try IndexBlocks(blocks, end: end).children(entry, level: level)
-      : try TreeReader(blocks: blocks, root: .empty, end: end).entries(entry, level: level)
+    var children = try blocks.children(of: entry, level: level, isIndex: isIndex, end: end)
     var isChanged = false
     for place in children.indices {
       isChanged = try move(&children[place], level: level - 1, isIndex: isIndex) || isChanged

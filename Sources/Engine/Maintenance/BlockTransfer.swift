@@ -227,10 +227,8 @@ struct BlockTransfer {
     let content = BlockContent(kind, owner, entry)
     if let there = find(content) { return there }
     if kind == .overlay { return try copy(overlay: entry, owner, end: end) }
-    var children =
-      owner.isIndex
-      ? try IndexBlocks(source, end: end).children(entry, level: level)
-      : try TreeReader(blocks: source, root: .empty, end: end).entries(entry, level: level)
+    var children = try source.children(
+      of: entry, level: level, isIndex: owner.isIndex, end: end)
     for place in children.indices {
       children[place].reference = try copy(children[place], level: level - 1, owner, end: end)
     }

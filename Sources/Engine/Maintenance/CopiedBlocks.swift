@@ -182,10 +182,8 @@ private struct CopyWalk {
     guard note(kind, owner, entry) else { return }
     switch kind {
     case .node:
-      let children =
-        owner.isIndex
-        ? try IndexBlocks(blocks, end: end).children(entry, level: level)
-        : try TreeReader(blocks: blocks, root: .empty, end: end).entries(entry, level: level)
+      let children = try blocks.children(
+        of: entry, level: level, isIndex: owner.isIndex, end: end)
       for child in children { try add(child, level: level - 1, owner, end: end) }
     case .overlay:
       let overlay = try blocks.overlay(entry, end: end)

@@ -152,10 +152,7 @@ struct SharedCopy {
     node entry: NodeEntry, level: Int, isIndex: Bool, end: UInt64
   ) throws -> BlockReference {
     if let known = places[entry.reference.offset] { return known }
-    var children =
-      isIndex
-      ? try IndexBlocks(source, end: end).children(entry, level: level)
-      : try TreeReader(blocks: source, root: .empty, end: end).entries(entry, level: level)
+    var children = try source.children(of: entry, level: level, isIndex: isIndex, end: end)
     for index in children.indices {
       let child = children[index]
       children[index].reference =

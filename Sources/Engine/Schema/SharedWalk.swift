@@ -100,11 +100,8 @@ struct SharedWalk {
       for reference in overlay.references.dropFirst() { try visit(reference, places) }
       return try visit(overlay.base.reference, places)
     }
-    let node =
-      part.isIndex
-      ? try IndexBlocks(blocks, end: length).children(part.entry, level: level)
-      : try TreeReader(blocks: blocks, root: .empty, end: length).entries(part.entry, level: level)
-    for child in node {
+    let isIndex = part.isIndex
+    for child in try blocks.children(of: part.entry, level: level, isIndex: isIndex, end: length) {
       try add(child, level: level - 1, isIndex: part.isIndex, places, visit)
     }
   }

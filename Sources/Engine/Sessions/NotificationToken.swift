@@ -44,8 +44,8 @@ protocol Tracker: AnyObject, SendableMetatype {
   var hasEnded: Bool { get }
 }
 
-/// A tracker's report to its observer, with its place: a session, or a version.
-enum TrackerEvent<Change, Place> {
-  case change(Change, Place)
+/// A tracker's report to its observer, with what its values are read from: a session, or a version.
+enum TrackerEvent<Change, Reader> {
+  case change(Change, Reader)
   case failed(any Error)
 }

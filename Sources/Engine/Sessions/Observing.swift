@@ -165,13 +165,13 @@ extension TrackerEvent {
   ///
   /// - Parameter observed: converts a state to that form.
   func told<State, Details, Observed>(
-    _ observed: (State, Place) -> Observed
+    _ observed: (State, Reader) -> Observed
   ) -> ObservedChange<Observed, Details> where Change == TrackedChange<State, Details> {
     switch self {
     case .failed(let error): .failed(error)
-    case .change(.initial(let state), let place): .initial(observed(state, place))
-    case .change(.update(let state, let details), let place):
-      .update(observed(state, place), details)
+    case .change(.initial(let state), let reader): .initial(observed(state, reader))
+    case .change(.update(let state, let details), let reader):
+      .update(observed(state, reader), details)
     case .change(.deleted, _): .deleted
     }
   }

@@ -96,7 +96,7 @@ struct ColumnBatch: Sendable {
 /// Rows as spellings, for batches that are too small for clusters of their own.
 struct SpelledRows: Sendable {
   /// Where a record begins.
-  struct Place: Sendable {
+  struct RecordStart: Sendable {
     let line: Int
     let byteOffset: Int
   }
@@ -106,7 +106,7 @@ struct SpelledRows: Sendable {
   let spans: [TextSpan]
   let columnCount: Int
   /// The place of each row's record in its input; empty unless it is needed.
-  let places: [Place]
+  let places: [RecordStart]
   /// Which record of the chunk each row comes from.
   let records: [Int]
   /// The number of the chunk's first record, from 1.

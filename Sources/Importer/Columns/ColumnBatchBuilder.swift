@@ -139,10 +139,10 @@ final class ColumnBatchBuilder {
         }, firstRecord: chunk.firstRecord))
   }
 
-  private func places(_ matrix: RowMatrix, _ parsed: ParsedChunk) -> [SpelledRows.Place] {
+  private func places(_ matrix: RowMatrix, _ parsed: ParsedChunk) -> [SpelledRows.RecordStart] {
     (0..<matrix.rowCount).map { row in
       let record = matrix.recordIndex(row)
-      return SpelledRows.Place(
+      return SpelledRows.RecordStart(
         line: parsed.line(ofRecord: record), byteOffset: parsed.byteOffset(ofRecord: record))
     }
   }

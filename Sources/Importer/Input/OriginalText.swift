@@ -1,3 +1,5 @@
+import Base
+
 /// A part of an input before its conversion to UTF-8, in whole codes.
 ///
 /// Thread rule: a value.
@@ -22,12 +24,8 @@ struct OriginalText: Sendable {
   ///
   /// - Complexity: O(`markBytes`).
   func offset(_ text: Int) -> Int {
-    var (low, high) = (0, marks.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if marks[middle].text <= text { low = middle + 1 } else { high = middle }
-    }
-    var place = low > 0 ? marks[low - 1] : (text: 0, input: 0)
+    let behind = partitionPoint(0..<marks.count) { marks[$0].text > text }
+    var place = behind > 0 ? marks[behind - 1] : (text: 0, input: 0)
     return bytes.withUnsafeBytes { bytes in
       while place.text < text, place.input < bytes.count {
         let code = table.code(bytes, at: place.input)

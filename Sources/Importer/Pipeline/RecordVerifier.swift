@@ -18,13 +18,13 @@ final class RecordVerifier: @unchecked Sendable {
   /// The objects in which a record was found.
   private let matched = SeenObjects()
   /// Records whose object has other values.
-  private var differing: [(place: Place, object: Int64, key: String)] = []
+  private var differing: [(place: RecordPosition, object: Int64, key: String)] = []
   /// Without a key: for each kind of record how many have no object yet, their number, and the first.
-  private var kinds: [RowHash: (left: Int, records: Int, first: Place)] = [:]
+  private var kinds: [RowHash: (left: Int, records: Int, first: RecordPosition)] = [:]
   private var bytes: [UInt8] = []
 
-  /// The place of a record.
-  private struct Place {
+  /// Where a record is in the inputs.
+  private struct RecordPosition {
     let input: Int
     let record: Int
     let line: Int
@@ -71,7 +71,7 @@ final class RecordVerifier: @unchecked Sendable {
     change(&report.inputs[input].counts)
   }
 
-  private func note(_ place: Place, key: String?, _ reason: String) {
+  private func note(_ place: RecordPosition, key: String?, _ reason: String) {
     guard report.problems.count < VerifyReport.mostProblems,
       report.inputs.indices.contains(place.input)
     else { return }
@@ -88,7 +88,7 @@ final class RecordVerifier: @unchecked Sendable {
     if rejects.take(reject.original) { return count { $0.rejected += 1 } }
     count { $0.missing += 1 }
     note(
-      Place(
+      RecordPosition(
         input: report.inputs.count - 1, record: reject.record, line: reject.position.line,
         byteOffset: reject.position.byteOffset), key: nil,
       "it would be rejected, and is in no rejects file: \(reject.reason)")
@@ -146,9 +146,9 @@ final class RecordVerifier: @unchecked Sendable {
     }
   }
 
-  private func place(_ row: Int, _ rows: KeyedRows) -> Place {
+  private func place(_ row: Int, _ rows: KeyedRows) -> RecordPosition {
     let extent = rows.places[row]
-    return Place(
+    return RecordPosition(
       input: report.inputs.count - 1, record: rows.chunk.firstRecord + extent.record,
       line: extent.line, byteOffset: rows.chunk.inputOffset(extent.bytes.lowerBound))
   }
@@ -183,7 +183,7 @@ final class RecordVerifier: @unchecked Sendable {
         count { $0.read += 1 }
         let fields = rows.spans[row * rows.columnCount..<(row + 1) * rows.columnCount]
         let begin = rows.places.indices.contains(row) ? rows.places[row] : nil
-        let place = Place(
+        let place = RecordPosition(
           input: report.inputs.count - 1, record: firstRecord + rows.records[row],
           line: begin?.line ?? 0, byteOffset: begin?.byteOffset ?? 0)
         if unknown.contains(where: { !fields[fields.startIndex + $0].isNull }) {

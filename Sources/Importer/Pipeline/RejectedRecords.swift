@@ -7,15 +7,15 @@ import Engine
 ///
 /// Thread rule: one thread at a time.
 final class RejectedRecords {
-  private struct Place: Hashable {
+  private struct LineStart: Hashable {
     let file: Int
     let offset: Int
   }
 
   private var files: [[UInt8]] = []
   /// The beginnings of lines, by their contents.
-  private var lines: [UInt64: [Place]] = [:]
-  private var taken: Set<Place> = []
+  private var lines: [UInt64: [LineStart]] = [:]
+  private var taken: Set<LineStart> = []
 
   /// - Throws: `SystemError` when a file cannot be read.
   func add(_ path: String) throws(SystemError) {
@@ -28,16 +28,16 @@ final class RejectedRecords {
     var start = 0
     while start < bytes.count {
       let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
-      note(Place(file: file, offset: start), bytes[start..<end])
+      note(LineStart(file: file, offset: start), bytes[start..<end])
       // In UTF-16 the line end may have a second byte.
       if bytes[start] == 0, start + 1 < end {
-        note(Place(file: file, offset: start + 1), bytes[(start + 1)..<end])
+        note(LineStart(file: file, offset: start + 1), bytes[(start + 1)..<end])
       }
       start = end + 1
     }
   }
 
-  private func note(_ place: Place, _ line: ArraySlice<UInt8>) {
+  private func note(_ place: LineStart, _ line: ArraySlice<UInt8>) {
     lines[Self.code(line), default: []].append(place)
   }
 
@@ -62,7 +62,7 @@ final class RejectedRecords {
     return false
   }
 
-  private func has(_ record: [UInt8], at place: Place) -> Bool {
+  private func has(_ record: [UInt8], at place: LineStart) -> Bool {
     let rest = files[place.file][place.offset...]
     guard rest.starts(with: record) else { return false }
     // Only the record end may follow.

@@ -73,7 +73,7 @@ extension ServerTable {
   ///   - keys: the columns of the primary key; empty: the table has none.
   /// - Throws: `ServerError` for a column that the table does not have, or that is not part of the key.
   static func distribution(
-    _ place: Place, by column: String, of names: [String], keys: [String],
+    _ place: QualifiedName, by column: String, of names: [String], keys: [String],
     _ policy: ConflictPolicy,
     server: String
   ) throws(ServerError) -> String {

@@ -87,8 +87,8 @@ struct ServerTable: Sendable {
     return nil
   }
 
-  /// Where a table is, or is to be made.
-  struct Place: Sendable, Equatable {
+  /// The name of a table that is there, or is to be made.
+  struct QualifiedName: Sendable, Equatable {
     /// nil: where the search path leads to.
     let schema: String?
     let name: String
@@ -100,14 +100,14 @@ struct ServerTable: Sendable {
   }
 
   /// What a name may mean: the name of a table, or a schema and a table with one of its points between them.
-  static func candidates(_ given: String) -> [Place] {
+  static func candidates(_ given: String) -> [QualifiedName] {
     let bytes = given.utf8
     let points = bytes.indices.filter { bytes[$0] == UInt8(ascii: ".") }
-    return [Place(schema: nil, name: given)]
+    return [QualifiedName(schema: nil, name: given)]
       + points.compactMap { point in
         let schema = String(Substring(bytes[..<point]))
         let name = String(Substring(bytes[bytes.index(after: point)...]))
-        return schema.isEmpty || name.isEmpty ? nil : Place(schema: schema, name: name)
+        return schema.isEmpty || name.isEmpty ? nil : QualifiedName(schema: schema, name: name)
       }
   }
 
@@ -115,10 +115,10 @@ struct ServerTable: Sendable {
   /// may begin with.
   ///
   /// - Throws: `ServerError`.
-  static func place(_ given: String, _ connection: any ServerLink) throws -> Place {
+  static func place(_ given: String, _ connection: any ServerLink) throws -> QualifiedName {
     let places = candidates(given).dropFirst()
     // A schema that is not there is told as such by the server.
-    guard let first = places.first else { return Place(schema: nil, name: given) }
+    guard let first = places.first else { return QualifiedName(schema: nil, name: given) }
     guard places.count > 1 else { return first }
     let schemas = places.compactMap { $0.schema.map { SQLText.literal($0) } }
     let found =
@@ -238,7 +238,8 @@ struct ServerTable: Sendable {
   /// - Parameter keys: the columns of the primary key, in its order; empty: the table has none.
   /// - Throws: `ServerError` for names and numbers that PostgreSQL does not take.
   static func creation(
-    _ place: Place, _ columns: [(name: String, type: ColumnType)], keys: [String], isNumeric: Bool,
+    _ place: QualifiedName, _ columns: [(name: String, type: ColumnType)], keys: [String],
+    isNumeric: Bool,
     server: String
   ) throws(ServerError) -> String {
     let name = place.name

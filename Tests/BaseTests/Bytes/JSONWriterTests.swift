@@ -1,6 +1,7 @@
 import Base
 import Testing
 
+/// JSON as `JSONWriter` writes it.
 @Suite struct JSONWriterTests {
   @Test func aWriterCanBeUsedAgain() {
     var writer = JSONWriter()

@@ -13,7 +13,7 @@ import Testing
     #expect(converter.meaning(of: [0x94, 0x39, 0xDA]) == .beginning)
     #expect(converter.meaning(of: [0x94, 0x39, 0xDA, 0x33]) == .text(Array("💩".utf8)))
     #expect(converter.meaning(of: [0xFF]) == .none)
-    // A question does not depend on the one before.
+    // Each answer is independent of the question before it.
     #expect(converter.meaning(of: [0x61, 0xB0]) == .beginning)
     #expect(converter.meaning(of: [0xB0, 0xA1, 0x0A]) == .text(Array("啊\n".utf8)))
     let many: [UInt8] = [0xB0, 0xA1]

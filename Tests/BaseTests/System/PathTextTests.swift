@@ -1,7 +1,7 @@
 import Base
 import Testing
 
-/// Paths that are no UTF-8 stand in text and come back from it, byte by byte.
+/// A path that is not UTF-8 can be written as text and read back, byte by byte.
 @Suite struct PathTextTests {
   @Test func pathsComeBack() {
     for bytes: [UInt8] in [

@@ -21,7 +21,7 @@ struct ExecutionContextTests {
       let thread = try Thread(name: "other") { other.isSame = own.isHere }
       thread.join()
       let after = keys.map { UInt(bitPattern: pthread_getspecific($0)) }
-      // Nobody may have had key 0, which an unset variable names.
+      // Key 0 must not be in use: a variable that was never set names it.
       let first = UInt(bitPattern: pthread_getspecific(0))
       exit(
         keys.count > 10 && isSame && !other.isSame && before == after && first < 1 << 32 ? 7 : 1)

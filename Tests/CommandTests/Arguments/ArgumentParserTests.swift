@@ -99,6 +99,7 @@ import Testing
   }
 }
 
+/// The definitions of all commands: names, options, defaults and help.
 @Suite struct CommandTableTests {
   @Test(arguments: CommandTable.all.map(\.name))
   func everyTableIsSound(name: String) throws {
@@ -112,7 +113,7 @@ import Testing
     }
   }
 
-  /// A default is written as a person would write it: it must be a value of its option.
+  /// Help and manual show each default as text: the parser must accept it as a value of its option.
   @Test func everyDefaultIsAccepted() {
     for definition in CommandTable.all {
       for case let option as any Checkable in definition.options { option.check() }
@@ -132,7 +133,7 @@ import Testing
     #expect(HelpText(commands: [], styled: true).overview.contains("\u{1B}[1mUsage"))
   }
 
-  /// What an import does when nothing is said, as the command line promises.
+  /// The defaults of an import are those that the command line promises.
   @Test func importDefaults() throws {
     let parser = ArgumentParser(definition: ImportCommand.definition)
     guard case .arguments(let parsed) = try parser.parse(["a.csv", "--into", "f"]) else { return }

@@ -5,6 +5,7 @@ import Testing
 
 @testable import Command
 
+/// The kinds of option values: what each accepts, and what it says of the rest.
 @Suite struct ValueKindTests {
   @Test(arguments: [
     ("0", 0), ("7", 7), ("1B", 1), ("70MB", 70_000_000), ("70mb", 70_000_000),
@@ -86,7 +87,7 @@ import Testing
     }
   }
 
-  /// Names as CSV files may have them: a mark makes another character of a sign that it stands behind.
+  /// Names as CSV files may have them. A combining mark makes another character of the sign before it.
   private static let oddNames = [
     "a", "a,b", "a:b", "\"", "\"a\"", "\\", "a\\:", "%d", "é", "\u{301}", ",\u{301}x", "\"\u{301}",
     "a\"\u{301},b", "\\\u{301}", ":\u{301}", "\u{600}\"", "\u{600},\"\u{301}:\u{301}", "'\u{301}",
@@ -122,7 +123,7 @@ import Testing
     }
   }
 
-  /// Texts are equal when they only look the same.
+  /// Bytes instead of texts: `==` takes texts that only look the same for equal.
   private static func bytes(_ names: [String]?) -> [[UInt8]]? { names?.map { Array($0.utf8) } }
 
   @Test func headersAndTypes() {
@@ -149,6 +150,7 @@ import Testing
   }
 }
 
+/// The names that an error offers for a mistyped word.
 @Suite struct SuggestionTests {
   @Test func distances() {
     #expect(Suggestion.editDistance("", "") == 0)

@@ -11,7 +11,8 @@ import Testing
 
 @testable import Command
 
-/// Whoever may do what with a database may do that with what is made of it, and nobody else may.
+/// The output of a command has the permissions of its database: neither more users nor fewer may read
+/// it.
 @Suite struct AccessTests {
   private struct Access: Equatable {
     let owner, group, permissions: UInt32
@@ -77,7 +78,7 @@ import Testing
     try expectKept(bench)
   }
 
-  /// Somebody who may write the file but not give a copy of it to its owner.
+  /// A user may write the file but cannot give a copy of it to its owner.
   @Test func somebodyElse() throws {
     guard getuid() == 0, (try? System.status(path: "/usr/bin/setpriv")) != nil else {
       print("skipped: root and setpriv are needed")
@@ -105,12 +106,12 @@ import Testing
         "1", "--compact", "always", "--report", "json",
       ], program: "/usr/bin/setpriv")
     #expect(imported.status == 0, "\(imported.errorText)")
-    // It is compacted as it lies there, beside whoever reads it.
+    // It is compacted in its place, beside its readers.
     try expectCompactedInUse(imported)
     #expect(try Access(bench.database) == before)
     #expect(try System.status(path: bench.database).inode == file.inode)
     bench.expectNothingLeft()
-    // What the user makes belongs to the user, and to nobody who could not read the database.
+    // The new file belongs to its user, and nobody may read it who could not read the database.
     #expect(chmod(bench.database, 0o646) == 0)
     let copied = try SheafProcess.run(
       nobody + ["compact", bench.database, "--into", bench.path("copy.sheaf")],
@@ -128,7 +129,7 @@ import Testing
     #expect(compaction["online"].bool == true, sourceLocation: sourceLocation)
   }
 
-  /// A file with two names is not taken apart: who reads it by the other would be left with the old one.
+  /// A file with two names is not replaced: readers by the other name would stay with the old file.
   @Test func severalNames() throws {
     let bench = try filled()
     try FileManager.default.linkItem(atPath: bench.database, toPath: bench.path("other.sheaf"))
@@ -175,7 +176,7 @@ import Testing
     #expect(try bench.run(["query", bench.database, "--count"]).outputText == "2\n")
   }
 
-  /// All is committed when a compaction fails: whoever repeats the import has all records twice.
+  /// The import is committed when the compaction fails: to repeat it would add all records twice.
   @Test func afterTheCommit() throws {
     let bench = try filled()
     let temporary = bench.path("t.sheaf-temporary")

@@ -60,7 +60,7 @@ import Testing
       #expect(try ids(filter) == expected, "\(filter)")
     }
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
-    // The next night keeps the types: what is none is not widened to text by chance of a guess.
+    // The next import keeps the types: a value that does not fit does not widen its column to text.
     try bench.run(
       [
         "import", "-", "--into", bench.database, "--table", "t", "--on-conflict", "update",
@@ -72,7 +72,7 @@ import Testing
         + "5,6,1,1,true,2026-01-01,10:00,2026-01-01T00:00:00Z,\n"
     )
     #expect(try types(bench)["n"] == "int" && bench.text("r.csv").contains("4,four"))
-    // Indexed or not, a compaction changes nothing; and back to text.
+    // A compaction changes nothing, with indexes and without; nor does the way back to text.
     _ = try alter(bench, "--index", "n,day")
     #expect(try ids("n < 0") == "2" && ids("day >= 2026-01-02") == "1")
     try bench.run(["compact", bench.database, "--quiet"])
@@ -102,7 +102,7 @@ import Testing
       text.outputText.contains("k1007")
         && text.outputText.contains("3 values do not fit; nothing was changed"))
     #expect(try bench.read("t.sheaf") == file)
-    // As the import would read them.
+    // Values are what an import reads into a column of that type.
     let spelled = try load(
       "id,day,price\n1,24.12.2026,\"1.234,5\"\n2,01.02.2026,\"3,0\"\n", "--types", "text")
     try spelled.run([
@@ -164,7 +164,7 @@ import Testing
     #expect(try bench.read("t.sheaf") == file)
   }
 
-  /// All at once: a name may be one that another column gives up.
+  /// All names change at once: a column may take the name that another gives up.
   @Test func namesThatChangePlaces() throws {
     let bench = try load("id,a,b,a'\n1,x,5,z\n", "--key", "id")
     let report = try alter(bench, "--rename", "a:b,b:a", "--index", "b")
@@ -193,7 +193,7 @@ import Testing
     _ = try alter(bench, "--key", "id,v")
   }
 
-  /// The name ends at the first `=` before which there is a column's name.
+  /// The name ends at the first `=` that follows the name of a column.
   @Test func defaultsOfOddNames() throws {
     let bench = try load("id,a=b,a=c,c,c=d\n1,2,3,4,5\n", "--key", "id", "--types", "text")
     _ = try alter(
@@ -208,7 +208,7 @@ import Testing
     #expect(none.errorText.contains("'x'"))
   }
 
-  /// What a program has declared is the program's.
+  /// A table that a program has declared cannot be changed.
   @Test func declaredTables() throws {
     let bench = try Workbench()
     let schema = Schema(
@@ -227,7 +227,7 @@ import Testing
     try Database.open(bench.database, options: options).close()
   }
 
-  /// What was the key only must have values no longer, whether it is given up or another follows.
+  /// The former key column may be null again, whether the table has another key now or none.
   @Test(arguments: [["--no-key"], ["--key", "id"]])
   func formerKeys(words: [String]) throws {
     let bench = try load("id,k,v\n1,a,x\n2,b,y\n", "--key", "k")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// `sheaf backup` and `sheaf restore`, from the first copy to the way back, and killed at any moment.
+/// `sheaf backup` and `sheaf restore`: first copies, later ones, restoring, and kills at any moment.
 @Suite struct BackupCommandTests {
   private func users(_ suffix: String, _ ids: some Sequence<Int> = 1...300) -> String {
     "id,name\n" + ids.map { "\($0),name \($0) \(suffix)\n" }.joined()
@@ -44,7 +44,7 @@ import Testing
     }
     try bench.run(["tag", bench.database, "good"])
     #expect(try backup()["decision"].text == "updated")
-    // Versions and tags are in the copy, and it can be asked like any other.
+    // The copy has the versions and tags, and answers queries like any database.
     let (one, other) = (
       try bench.run(["versions", bench.database]).outputText,
       try bench.run(["versions", copy]).outputText
@@ -65,7 +65,7 @@ import Testing
     #expect(back["command"].text == "restore" && back["decision"].text == "copied")
     #expect(try bench.export() == before)
     try bench.run(["check", bench.database, "--deep"])
-    // What the file was is still told.
+    // The error still says which file it was.
     #expect(
       try bench.run(["log", bench.database]).outputText == bench.run(["log", copy]).outputText)
     try load(bench, users("d", 3...4))
@@ -86,13 +86,14 @@ import Testing
         ["backup", bench.database, "--to", bench.path("text")] + more, status: .cannotCreate)
       #expect(try bench.text("text") == "no database")
     }
-    // A copy that cannot be made is an output: no input is missing.
+    // A copy that cannot be made is reported as an output, not as a missing input.
     for command in ["backup", "restore"] {
       for place in [bench.path("no/copy.sheaf"), bench.path("text") + "/copy.sheaf"] {
         try bench.run([command, bench.database, "--to", place], status: .cannotCreate)
       }
     }
-    // Nor is an input that cannot be opened an output, whatever the names begin with.
+    // An input that cannot be opened is not reported as an output, even if one name begins with the
+    // other.
     for (source, copy) in [("night.sheaf", "night"), ("dawn", "dawn.sheaf")] {
       try FileManager.default.createDirectory(
         atPath: bench.path(source), withIntermediateDirectories: false)
@@ -101,13 +102,13 @@ import Testing
       try bench.run(
         ["backup", bench.database, "--to", bench.path("no\(copy)/copy")], status: .cannotCreate)
     }
-    // Somebody else's database.
+    // The copy's path has another database.
     try bench.run(["import", "-", "--into", copy], input: "k\nv\n")
     let refused = try bench.run(["backup", bench.database, "--to", copy], status: .cannotCreate)
     #expect(refused.errorText.contains("another database") && refused.errorText.contains("--force"))
     #expect(try export(bench, "copy.sheaf") == "k\nv\n")
     try bench.run(["backup", bench.database, "--to", copy, "--force"])
-    // A database that has gone on is not taken back without being asked twice.
+    // A database that has newer commits than the copy is not restored without `--force`.
     try load(bench, users("b"))
     let newer = try bench.run(["restore", copy, "--to", bench.database], status: .cannotCreate)
     #expect(newer.errorText.contains("would be lost"))
@@ -119,7 +120,7 @@ import Testing
     let text = try bench.run(["restore", copy, "--to", bench.database, "--force"]).outputText
     #expect(text.hasPrefix("\(bench.database): version "))
     #expect(try bench.export() == users("a"))
-    // One that cannot be read, neither.
+    // A database that cannot be read is not replaced either.
     try bench.write("t.sheaf", String(repeating: "SheafDB\n", count: 4096))
     let unknown = try bench.run(["restore", copy, "--to", bench.database], status: .cannotCreate)
     #expect(unknown.errorText.contains("cannot be told"))
@@ -128,7 +129,7 @@ import Testing
   }
 
   #if DEBUG
-    /// Kills at every write, flush, growth and rename of a first copy, a later one, and a restoration.
+    /// A first copy, a later one and a restoration are killed at every write, flush, growth and rename.
     @Test(arguments: ["write", "flush", "resize", "rename"])
     func kills(call: String) throws {
       let bench = try Workbench()
@@ -153,7 +154,7 @@ import Testing
           let wasKilled = result.signal == System.killSignal
           #expect(wasKilled || result.status == 0, "\(command) \(number): \(result.errorText)")
           let made = round == 2 ? "back.sheaf" : "copy.sheaf"
-          // A killed process's lock file goes with the next one that has the database open.
+          // The next process that opens the database removes the lock file of a killed one.
           for name in ["t.sheaf", "copy.sheaf", made] {
             _ = try SheafProcess.run(["info", bench.path(name), "--report", "json"])
           }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Command
 
-/// `delete` and `alter`, killed at any write, flush or growth of the file: all of it or nothing, with all
-/// kept versions; and the next one works.
 #if DEBUG
+  /// `delete` and `alter`, killed at any write, flush or growth of the file, have done all or nothing;
+  /// kept versions stay, and the next run works.
   @Suite struct ChangeKillTests {
     private func filled() throws -> Workbench {
       let bench = try Workbench()

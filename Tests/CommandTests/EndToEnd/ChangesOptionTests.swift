@@ -6,8 +6,8 @@ import Testing
 
 @testable import Command
 
-/// `import --changes`: what a run has changed, in a file that is there when the run is durable and the file
-/// complete.
+/// `import --changes` writes what a run has changed. The file is there once the run is durable and the
+/// file complete.
 @Suite struct ChangesOptionTests {
   private func users(_ suffix: String, _ ids: some Sequence<Int>) -> String {
     "id,name\n" + ids.map { "\($0),name \($0) \(suffix)\n" }.joined()
@@ -35,7 +35,7 @@ import Testing
     String(decoding: try bench.read("c.jsonl"), as: UTF8.self)
   }
 
-  /// What the file has to have: by hand.
+  /// The expected file, written by hand.
   private let expected =
     (91...100).map {
       #"{"table":"users","change":"changed","key":\#($0),"columns":{"name":"#
@@ -55,7 +55,7 @@ import Testing
     #expect(said["inserted"].int == 40 && said["changed"].int == 10 && said["deleted"].int == 0)
     #expect(
       try bench.run(["diff", bench.database, "--format", "jsonl"]).outputText == expected)
-    // Again: nothing changes, and the file is of this run.
+    // The second run changes nothing, and the file is that run's.
     let again = try bench.report(words(bench))
     #expect(again["unchanged"].int == 50 && again["changes"]["changed"].int == 0)
     #expect(try changes(bench).isEmpty)
@@ -68,7 +68,7 @@ import Testing
       ])
     #expect(created["changes"]["inserted"].int == 1)
     let emptied = try bench.report(words(bench, "--truncate"))
-    // The object of the key that came back is the one that it was, with another name.
+    // A key that came back has its object again, with another name.
     #expect(emptied["changes"]["deleted"].int == 139 && emptied["changes"]["inserted"].int == 0)
     #expect(emptied["changes"]["changed"].int == 1 && emptied["deleted"].int == 140)
     #expect(
@@ -76,12 +76,12 @@ import Testing
         #"{"table":"users","change":"changed","key":1,"columns":{"name":{"old":"name 1 a","new":"x"}}}"#
           + "\n"))
     #expect(try bench.run(words(bench)).outputText.contains("0 changed, 0 deleted: "))
-    // As many versions as were asked for are kept, and one at least.
+    // As many versions are kept as were asked for, but at least one.
     #expect(try bench.report(["versions", bench.database])["versions"].count == 2)
     bench.expectNothingLeft()
   }
 
-  /// An earlier night that is asked for once more has nothing to say of a file that is right.
+  /// An earlier night that is imported again leaves a correct file as it is.
   @Test func earlierNights() throws {
     let bench = try Workbench()
     func load(_ value: String, _ more: String..., status: Command.ExitStatus = .done) throws {
@@ -101,15 +101,15 @@ import Testing
     #expect(try bench.read("b.jsonl") == written)
     try load("c", "--changes", bench.path("c.jsonl"), "--resume")
     #expect(try String(decoding: bench.read("c.jsonl"), as: UTF8.self).contains(#""old":"b""#))
-    // Versions that others have kept stay as many.
+    // The number of versions that others keep stays.
     for value in ["d", "e", "f"] { try load(value, "--keep-versions", "3") }
     let kept = try bench.report(["versions", bench.database])["versions"].count
     try load("g", "--changes", bench.path("g.jsonl"))
     #expect(try bench.report(["versions", bench.database])["versions"].count == kept)
   }
 
-  /// A table that is emptied and filled again has changed where it differs: by primary keys, in any order,
-  /// also when columns came and went; without a key all objects are others.
+  /// A table that was emptied and filled again has changed where it differs: by primary key, in any
+  /// order, also when columns came and went. Without a key all objects are new.
   @Test func emptiedAndFilled() throws {
     let bench = try filled()
     let seed = UInt64.random(in: 0..<1000)
@@ -133,7 +133,7 @@ import Testing
       ["diff", bench.database, "--format", "csv", "--where", "name ends with 'b'"]
     ).outputText
     #expect(some.split(separator: "\n").count == 1 + changed)
-    // A column more: null before.
+    // One column more, which was null before.
     try bench.write("in.csv", "id,name,more\n200,new,\n\(rows[0].dropLast()),x\n")
     let wider = try bench.report(words(bench, "--truncate"))["changes"]
     #expect(wider["changed"].int == 1 && wider["inserted"].int == 0, "seed \(seed)")
@@ -174,14 +174,14 @@ import Testing
     ])
     #expect(new["changes"]["inserted"].int == 50)
     #expect(!bench.names().contains("new.sheaf"))
-    // What it counts is what the import counts then.
+    // The counts are those of the real import.
     let real = try bench.report(words(bench, "--batch-size", "7"))
     for name in ["read", "imported", "updated", "unchanged", "rejected", "batches", "objects"] {
       #expect(real[name].int == report[name].int, "\(name)")
     }
   }
 
-  /// Files that hold something else are not replaced.
+  /// Files with other contents are not replaced.
   @Test func otherFiles() throws {
     let bench = try filled()
     try bench.write("in.csv", "id,name\n1,b\n2,b,c\n")
@@ -218,7 +218,7 @@ import Testing
     try refuse(CompanionFile.lockPath(bench.database), .cannotCreate)
     try refuse(bench.path("no/such/folder"), .cannotCreate)
     #expect(try bench.read("other.csv") == Array("x".utf8))
-    // Nor is a database made for nothing.
+    // No database is made for a command that is refused.
     try bench.run(
       [
         "import", bench.path("other.csv"), "--into", bench.path("new.sheaf"), "--changes",
@@ -228,7 +228,7 @@ import Testing
   }
 
   #if DEBUG
-    /// Whenever it is killed, going on with it writes all that both have changed, once.
+    /// An import that was killed and resumed writes the changes of both runs, each once.
     @Test(arguments: ["write", "flush"])
     func kills(call: String) throws {
       let bench = try filled()
@@ -253,8 +253,8 @@ import Testing
       }
     }
 
-    /// What was begun without keeping the version before cannot be told: everything is committed all the
-    /// same.
+    /// A run that began without keeping the version before cannot tell its changes: it commits
+    /// everything all the same.
     @Test func nothingWasKept() throws {
       let bench = try filled()
       let run = words(bench, "--batch-size", "20", "--durability", "full", "--resume")

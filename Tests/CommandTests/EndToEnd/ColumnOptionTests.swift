@@ -62,7 +62,8 @@ import Testing
     #expect(info.contains("spelled %d/%m/%Y"))
   }
 
-  /// What a type given by name does not take is rejected: where, what, and what is expected.
+  /// A value that its given type does not take is rejected, with its place, its text and what was
+  /// expected.
   @Test func strictTypes() throws {
     let (bench, words) = try bench()
     let failed = try bench.run(words + ["--types", "count:int"], status: .dataRefused)
@@ -79,7 +80,7 @@ import Testing
     #expect(types(report)[3] == "int 1.234")
   }
 
-  /// Told for one column, the format makes it strict.
+  /// A format for a single column makes that column strict.
   @Test func dateFormats() throws {
     let (bench, words) = try bench(
       "a:b,day,at\n20180803,1/2/18,3.8.2018 4:05 PM\n20180804,13/2/18,3.8.2018 12:05 AM\n")
@@ -117,7 +118,7 @@ import Testing
     #expect(report["columns"].array.compactMap { $0["name"].text } == ["stars", "name", "c:d"])
     #expect(types(report) == ["text", "text", "double"])
     #expect(try bench.export() == "stars,name,c:d\n3,x,2\n6,y,5\n")
-    // Once more, in the table's order, with what is left out null.
+    // The second import: columns in the table's order, those left out are null.
     try bench.run(words + ["--columns", "Last, first".quoted, "--rename", "\"Last, first\":name"])
     #expect(try bench.export() == "stars,name,c:d\n3,x,2\n6,y,5\n,x,\n,y,\n")
   }

@@ -19,7 +19,7 @@ import Testing
     #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
   }
 
-  /// Every command, option and listed value is in each of the scripts.
+  /// Each script has every command, option and listed value.
   @Test(arguments: ["bash", "zsh", "fish"])
   func nothingIsLeftOut(shell: String) throws {
     let text = try SheafProcess.run(["completions", shell]).outputText
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// What bash offers behind `words`, the last of which is being typed.
+  /// What bash offers for `words`, of which the last one is being typed.
   private func bash(_ words: [String], in bench: Workbench) throws -> [String]? {
     let driver = """
       cd "$1"; source ./script; shift
@@ -101,8 +101,7 @@ import Testing
     }
   }
 
-  /// zsh's completion system has no way to be asked from a script; it is driven through a terminal of
-  /// zsh's own.
+  /// A script cannot ask zsh's completion system: the test types into a terminal of zsh's own.
   @Test func zshCompletes() throws {
     let (bench, path) = try script("zsh")
     defer { withExtendedLifetime(bench) {} }

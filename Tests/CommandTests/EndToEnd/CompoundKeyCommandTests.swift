@@ -64,7 +64,7 @@ import Testing
     try bench.run(["check", "--deep", bench.database])
   }
 
-  /// An object that is deleted and comes back has its key still: it has changed, or not.
+  /// An object that was deleted and came back has the same key: it counts as changed, or not.
   @Test func whatCameBackIsToldByItsKey() throws {
     let bench = try load("a,b,n\nx,yz,1\nxy,z,2\n", "--key", "a,b")
     try update(bench, "a,b,n\nxy,z,2\nx,yz,5\n", "--truncate")
@@ -115,7 +115,7 @@ import Testing
     for key in ["a,a", "a,none"] {
       try bench.run(["alter", bench.database, "--key", key], status: .usage)
     }
-    // Parts keep their types' spellings, and objects are named by whole keys.
+    // Parts of a key keep the spellings of their types, and messages name objects by whole keys.
     let misfit = try SheafProcess.run(
       ["alter", bench.database, "--type", "c:int", "--report", "json"])
     #expect(misfit.status == Command.ExitStatus.dataRefused.rawValue)

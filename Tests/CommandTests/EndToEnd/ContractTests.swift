@@ -6,7 +6,7 @@ import Testing
 
 @testable import Command
 
-/// What holds for every command: one line for an error, quiet ends of pipes, signals, full disks.
+/// What every command promises: errors of one line, quiet ends of pipes, signals, full disks.
 @Suite struct ContractTests {
   /// A command of each name that prints something and ends with 0.
   private func commands(_ bench: Workbench) throws -> [[String]] {
@@ -32,7 +32,7 @@ import Testing
     ]
   }
 
-  /// Nothing of the table of commands is left out above, but what reports after minutes of work.
+  /// The list above has every command, except those that report only after minutes.
   @Test func allCommandsAreTried() throws {
     let tried = Set(try commands(Workbench()).map { $0[0] })
     #expect(Set(CommandTable.all.map(\.name)).subtracting(["tune", "torture"]) == tried)
@@ -42,7 +42,7 @@ import Testing
     let bench = try Workbench()
     for words in try commands(bench) {
       let line = words.map { ShellWord.quoted($0) }.joined(separator: " ")
-      // The reader is gone before anything is written; and after a line.
+      // The reader ends before anything is written, or after a line.
       for reader in ["sleep 0.01 | exec 0<&-", "head -n 1 > /dev/null"] {
         let result = try Shelled.run("\(line) | \(reader)")
         #expect(result.error.isEmpty, "\(words): \(result.errorText)")
@@ -61,7 +61,7 @@ import Testing
       for words in try commands(bench) {
         let line = words.map { ShellWord.quoted($0) }.joined(separator: " ")
         let result = try Shelled.run("\(line) > /dev/full")
-        // What is committed must not be done again for the sake of its report.
+        // A command whose work is committed must not be repeated because of its report.
         let isDone = [
           "import", "compact", "keep", "tag", "undo", "delete", "alter", "backup", "restore",
         ].contains(words[0])
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  /// Commands that have nothing to finish end at once, with the status of the signal.
+  /// Commands that have nothing to finish end at once, with the signal's status.
   @Test func signals() throws {
     for (number, status) in [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)] {
       let process = try SheafProcess(["sample", "--rows", "1000000000", "--output", "/dev/null"])
@@ -101,7 +101,7 @@ import Testing
       #expect(result.status == status && result.signal == nil)
       #expect(result.error.isEmpty)
     }
-    // One that a script has put into the background does not hear the terminal's interrupts.
+    // A command that a script has put into the background ignores the terminal's interrupts.
     let ignoring = try SheafProcess.run(
       [
         "-c",
@@ -110,7 +110,7 @@ import Testing
     #expect(ignoring.status == 0)
   }
 
-  /// A compaction that is told to end leaves the file as it was, and nothing beside it.
+  /// An interrupted compaction leaves the file as it was, and nothing beside it.
   @Test func anInterruptedCompaction() throws {
     let bench = try Workbench()
     try bench.run(
@@ -138,7 +138,7 @@ import Testing
     try bench.run(["check", bench.database])
   }
 
-  /// Progress where no terminal is: plain lines every two seconds and at the end, only when asked for.
+  /// Progress without a terminal: plain lines every two seconds and at the end, only if asked for.
   @Test func plainProgress() throws {
     let bench = try Workbench()
     let records = (1...3000).map { "\($0),x\n" }.joined()
@@ -163,7 +163,7 @@ import Testing
       #expect(lines.last?.contains("  27,000 rows  ") == true, "\(result.errorText)")
       #expect(lines.allSatisfy { $0.contains(" rows/s  file ") })
     }
-    // Several inputs are one way to go.
+    // Several inputs have one progress line.
     try bench.write("1.csv", "a,b\n" + records)
     try bench.write("2.csv", "a,b\n" + records)
     let both = try SheafProcess.run([
@@ -179,14 +179,15 @@ import Testing
     #expect(quiet.output.isEmpty && quiet.error.isEmpty)
   }
 
-  /// On a terminal: redrawn, no wider than it, and gone at the end; plain or absent where it must be.
+  /// Progress on a terminal is redrawn, fits its width and is gone at the end. Plain terminals get
+  /// plain lines or none.
   @Test func progressOnATerminal() throws {
     guard let python = Tools.path("python3") else { return print("skipped: no python3") }
     let bench = try Workbench()
     let sample = try SheafProcess.run(["sample", "--rows", "20000"])
     try bench.write("in.csv", sample.outputText)
-    // Makes a terminal of so many columns standard error, and prints what came there. The input comes in
-    // two parts, so that the import takes long enough to be shown however fast it is.
+    // Connects standard error to a terminal of the given width, and prints what arrives there. The
+    // input comes in two parts, so that even a fast import shows its progress.
     let driver = """
       import os, pty, sys, fcntl, termios, struct, subprocess, threading, time
       columns, path, words = int(sys.argv[1]), sys.argv[2], sys.argv[3:]

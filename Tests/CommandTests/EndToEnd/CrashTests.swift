@@ -6,15 +6,15 @@ import TestSupport
 
 @testable import Command
 
-/// Imports that end in the middle: killed, interrupted, or without room on the disk. What was
-/// committed stays, and going on gives what an uninterrupted import gives, to the byte.
+/// Imports that are killed, interrupted or without room on the disk. What was committed stays, and
+/// resuming gives what an uninterrupted import gives, to the byte.
 @Suite(.serialized) struct CrashTests {
   struct Setting: Sendable, CustomStringConvertible {
     let batch: String
     let records: Int
     let durability: Durability
     let compacts: Bool
-    /// With a primary key that many records share; nil: without one.
+    /// The conflict policy of an import by a key that many records share; nil: without a key.
     let conflict: String?
 
     init(
@@ -43,7 +43,7 @@ import TestSupport
     .init("300", 4000, .full, conflict: "skip"),
   ]
 
-  /// Rows of several kinds, every fortieth of which is rejected.
+  /// Rows of several kinds; every fortieth is rejected.
   private static func input(records: Int, seed: UInt64, repeatsKeys: Bool = false) -> String {
     var random = SplitMix64(seed: seed)
     var csv = "id,text,number\n"
@@ -56,7 +56,7 @@ import TestSupport
     return csv
   }
 
-  /// The outputs of an import that nothing disturbed.
+  /// What an undisturbed import leaves.
   private struct Outputs: Equatable {
     let table: [UInt8]
     let rejects: [UInt8]
@@ -78,8 +78,7 @@ import TestSupport
     ] + (setting.conflict.map { ["--key", "id", "--on-conflict", $0] } ?? [])
   }
 
-  /// The first run empties a table that holds something else; every run may be killed, the resuming
-  /// ones too.
+  /// The first run empties a table with other contents. Any run may be killed, also those that resume.
   @Test(arguments: settings)
   func killedAtRandomMoments(setting: Setting) throws {
     let rounds = Effort.isLong ? 12 : 1
@@ -100,7 +99,8 @@ import TestSupport
       var bench = try filled()
       let wanted = Effort.isLong ? 8 : 3
       var kills = 0
-      // The whole run may have taken longer than others do: less each time that one comes to its end.
+      // Each run that comes to its end makes this shorter: the undisturbed one may have taken unusually
+      // long.
       var longest = max(2, milliseconds / 2)
       for _ in 0..<4 * wanted where kills < wanted {
         let process = try SheafProcess(words(setting, bench, input))
@@ -109,7 +109,7 @@ import TestSupport
         let result = process.finish()
         if result.signal == SIGKILL {
           kills += 1
-          // In between, the file is sound.
+          // Between the runs the file is sound.
           let check = try SheafProcess.run(["check", bench.database])
           #expect(check.status == 0, "\(setting), seed \(seed): \(check.outputText)")
         } else {
@@ -128,7 +128,7 @@ import TestSupport
     }
   }
 
-  /// A database whose table holds something else.
+  /// A database whose table has other contents.
   private func filled() throws -> Workbench {
     let bench = try Workbench()
     try bench.run(
@@ -136,7 +136,7 @@ import TestSupport
     return bench
   }
 
-  /// Killed as soon as the compaction's temporary file is there.
+  /// The import is killed as soon as the compaction's temporary file exists.
   @Test func killedInsideCompaction() throws {
     let setting = Setting("100", 4000, .none, compacts: true)
     let whole = try Workbench()
@@ -174,7 +174,7 @@ import TestSupport
     ]
     for format in ["text", "json"] {
       let process = try SheafProcess(words + ["--report", format, "--resume"])
-      // Not before the first batches are there.
+      // Signals come only after the first batches.
       process.waitWhile { ((try? System.status(path: bench.database).size) ?? 0) < 40_000 }
       System.sleep(milliseconds: 30)
       process.signal(signal)
@@ -194,7 +194,7 @@ import TestSupport
         #expect(report["resume"].text?.hasSuffix(" --resume") == true)
       }
     }
-    // The printed command, as a shell reads it.
+    // The printed command, split as by a shell.
     let process = try SheafProcess(words + ["--resume"])
     System.sleep(milliseconds: 60)
     process.signal(signal)
@@ -213,7 +213,7 @@ import TestSupport
   }
 
   #if os(Linux)
-    /// `timeout` sends its signal to the child, and to the group that both are in.
+    /// `timeout` sends its signal to the child and to their common group.
     @Test func endedByTimeout() throws {
       guard (try? System.status(path: "/usr/bin/timeout")) != nil else {
         print("skipped: there is no timeout")
@@ -223,7 +223,7 @@ import TestSupport
       let process = try SheafProcess(
         ["2", try SheafProcess.program(), "import", "-", "--into", bench.database],
         program: "/usr/bin/timeout")
-      // More than is looked at before the first batch.
+      // More records than are sampled before the first batch.
       try process.send("a,b\n" + (1...30_000).map { "\($0),x\n" }.joined())
       let result = process.wait()
       #expect(result.outputText.contains("interrupted after a whole batch; to go on"))
@@ -232,8 +232,8 @@ import TestSupport
     }
   #endif
 
-  /// One transaction that cannot come to its end: nothing of it is kept. `InterruptTests` has the second
-  /// signal, which no job has to wait for any more.
+  /// A transaction that cannot be completed is undone. `InterruptTests` has the second signal, for
+  /// which no other job has to wait.
   @Test func interruptedInOneTransaction() throws {
     let bench = try Workbench()
     let process = try SheafProcess([
@@ -242,14 +242,14 @@ import TestSupport
     try process.send("a,b\n" + (1...30_000).map { "\($0),x\n" }.joined())
     System.sleep(milliseconds: 300)
     process.signal(SIGINT)
-    // Standard input is still open: only the signal can have ended it.
+    // Standard input is still open: only the signal can have ended the process.
     let result = process.wait()
     #expect(result.status == 130)
     #expect(result.outputText.contains("interrupted before anything was committed"))
     bench.expectNothingLeft()
   }
 
-  /// A pipe that gives no more: nobody can finish the batch.
+  /// The pipe gives no more bytes, so the batch cannot be completed.
   @Test func interruptedWaitingForAPipe() throws {
     let bench = try Workbench()
     let process = try SheafProcess([
@@ -266,7 +266,7 @@ import TestSupport
     #expect(read % 1000 == 0 && report["interrupted"].bool == true)
     #expect(report["resume"].text?.hasSuffix("--resume") == true)
     #expect(try bench.export("--no-header").split(separator: "\n").count == read)
-    // And before anything was read.
+    // The same before anything was read.
     let early = try SheafProcess(["import", "-", "--into", bench.path("e.sheaf")])
     System.sleep(milliseconds: 200)
     early.signal(SIGTERM)
@@ -315,8 +315,8 @@ import TestSupport
     try bench.run(["check", bench.database])
   }
 
-  /// Two imports at once into one file: into two tables, both complete; into one, both take turns or
-  /// one ends as busy and goes on when told to.
+  /// Two imports into one file at once. Into two tables, both complete. Into one table, they take
+  /// turns, or one ends as busy and is resumed.
   @Test(arguments: [true, false])
   func twoImportsAtOnce(intoOneTable: Bool) throws {
     let bench = try Workbench()
@@ -364,7 +364,7 @@ import TestSupport
       let info = try bench.report(["info", bench.database])
       let objects = info["tables"][0]["objects"].int ?? 0
       #expect(objects > 0 && objects % 975 == 0)
-      // Full to the last byte: reading goes on, writing says why it cannot.
+      // The disk is full to the last byte: reading works, writing says why it does not.
       try disk.fill()
       try bench.run(["check", bench.database])
       #expect(
@@ -404,7 +404,7 @@ import TestSupport
         "import", bench.path("in.csv"), "--into", whole.database, "--max-rejects", "unlimited",
       ])
       #expect(try bench.export() == whole.export())
-      // Nothing was committed that spoke of the first file: it stays as it is.
+      // Nothing was committed that refers to the first rejects file: it stays as it is.
       let rejects = try Array(Data(contentsOf: URL(fileURLWithPath: disk.path + "/r.2.csv")))
       #expect(rejects == (try whole.read("in.rejects.csv")))
     }

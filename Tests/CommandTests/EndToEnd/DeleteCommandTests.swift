@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// `sheaf delete`: what matches is gone, in one transaction that can be undone.
+/// `sheaf delete` removes the matching objects in one transaction, which can be undone.
 @Suite struct DeleteCommandTests {
   private func filled(_ more: String...) throws -> Workbench {
     let bench = try Workbench()
@@ -43,17 +43,18 @@ import Testing
         .hasSuffix("\nlog,0,20,0\n"))
     try bench.run(["undo", bench.database])
     #expect(try bench.export() == before)
-    // Nothing matches: no version is made.
+    // If nothing matches, no version is made.
     let version = try bench.report(["info", bench.database])["version"].int
     let none = try bench.report(["delete", bench.database, "id > 1000"])
     #expect(none["deleted"].int == 0 && none["version"].isNull)
     #expect(try bench.report(["info", bench.database])["version"].int == version)
-    // A null leaves an expression unknown, which selects nothing; all is all.
+    // An expression over a null is unknown and selects nothing; without an expression all objects are
+    // selected.
     #expect(try bench.report(["delete", bench.database, "note != 'x'"])["deleted"].int == 0)
     #expect(try bench.report(["delete", bench.database, "note is null"])["deleted"].int == 13)
     #expect(try bench.report(["delete", bench.database, "id > 0"])["objects"].int == 0)
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
-    // Keys that were deleted come in again.
+    // Deleted keys can be imported again.
     try bench.run(
       ["import", "-", "--into", bench.database, "--table", "log", "--quiet"],
       input: "id,day,note\n7,2026-11-30,y\n")
@@ -95,7 +96,7 @@ import Testing
     #expect(
       try bench.report(["delete", bench.database, "x == 1", "--table", "other"])["objects"].int == 0
     )
-    // One that is not its user's to write.
+    // A file that its user may not write.
     #if DEBUG
       for words in [
         ["delete", bench.database, "id > 1"], ["alter", bench.database, "--rename", "note:text"],

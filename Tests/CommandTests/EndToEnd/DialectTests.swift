@@ -3,7 +3,7 @@ import Testing
 
 @testable import Command
 
-/// Every option of a dialect, and what is found without, through the built program.
+/// Every dialect option, and the dialects that are found without options, through the built program.
 @Suite struct DialectTests {
   private func table(
     _ bench: Workbench, _ bytes: [UInt8], _ words: [String] = []
@@ -39,7 +39,7 @@ import Testing
         ["--quotes", "lenient"], "a,b\n\"x\"y,2\n\"p\" \"q\",\"r\"\"s\"t\n",
         "a,b\nxy,2\n\"p \"\"q\"\"\",\"r\"\"st\"\n"
       ),
-      // Found.
+      // Without options.
       ([], "Report,,\nName,Qty,Price\nA,1,2.5\n", "Name,Qty,Price\nA,1,2.5\n"),
       ([], "Land,2000,2001\nFR,1.5,2.5\n", "Land,2000,2001\nFR,1.5,2.5\n"),
       ([], "mpg\tcyl\nM\t1\t6\nD\t2\t4\nV\t3\t4\n", "column1,mpg,cyl\nM,1,6\nD,2,4\nV,3,4\n"),
@@ -57,7 +57,7 @@ import Testing
   func tables(words: [String], input: String, output: String) throws {
     let bench = try Workbench()
     #expect(try table(bench, Array(input.utf8), words).csv == output)
-    // Through a pipe, which cannot be looked at twice.
+    // Through a pipe, which can be read only once.
     try bench.run(
       ["import", "-", "--into", bench.database, "--table", "p", "--quiet"] + words, input: input)
     #expect(try bench.export("--table", "p") == output)
@@ -99,14 +99,14 @@ import Testing
     let (latin, _) = try table(
       bench, Self.encoded("na;é\n1;ÿ\n", "latin1"), ["--encoding", "latin1"])
     #expect(latin == "na,é\n1,ÿ\n")
-    // The mark wins, and that is said.
+    // The byte-order mark counts more than the option, and the report says so.
     let (marked, report) = try table(
       bench, Self.encoded("na;é\n1;ÿ\n", "utf-8", mark: true), ["--encoding", "latin1"])
     #expect(marked == "na,é\n1,ÿ\n")
     #expect(report["notes"][0].text?.contains("byte-order mark says utf-8") == true)
   }
 
-  /// Other encodings go by many names; what is none, or cannot be read, is wrong usage.
+  /// Encodings have many names. An unknown or unreadable one is wrong usage.
   @Test func namesOfEncodings() throws {
     let bench = try Workbench()
     for name in ["CP1251", "windows-1251", "win1251"] {
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  /// Rejects are the input's own bytes, at the input's own offsets, and can be imported again.
+  /// Rejects have the input's own bytes and offsets, and can be imported again.
   @Test(arguments: ["utf-16le", "utf-16be"])
   func rejectsOfUTF16(encoding: String) throws {
     let bench = try Workbench()
@@ -154,7 +154,7 @@ import Testing
     #expect(try bench.export("--table", "again") == "a,b,extra1\n1,é,x\n")
   }
 
-  /// An import of UTF-16 that was ended goes on at the right byte.
+  /// An interrupted import of UTF-16 is resumed at the right byte.
   @Test func resumingUTF16() throws {
     let bench = try Workbench()
     let rows = (1...500).map { "\($0),\($0 == 301 ? "x,y" : "é€😀")\n" }.joined()
@@ -185,7 +185,7 @@ import Testing
     #expect(bench.names() == ["in.csv"])
   }
 
-  /// What is ambiguous is rejected, and nothing is lost: every line is a row, a reject or counted.
+  /// Ambiguous records are rejected, and nothing is lost: every line is a row, a reject, or counted.
   @Test(arguments: [
     ("a,b\n1,2\na,b\n3,4\n", "a,b\n1,2\n3,4\n", "the header again"),
     ("# c\na,b\n1,2\n#3,4\n# d\n", "a,b\n1,2\n", "may be a comment or a record"),
@@ -208,7 +208,8 @@ import Testing
     #expect(dry.errorText.contains(reason))
   }
 
-  /// A delimiter behind every record is dropped, and what stands behind one later is rejected.
+  /// A delimiter at the end of every record is dropped. A later record with a value behind it is
+  /// rejected.
   @Test func trailingDelimiters() throws {
     for header in ["a,b,", "a,b"] {
       let bench = try Workbench()
@@ -221,14 +222,14 @@ import Testing
       let note = report["notes"][0].text ?? ""
       #expect(
         note.hasSuffix("150 records ended with a delimiter that was dropped, first at line 2"))
-      // Names that are given tell as much as a header.
+      // Given names imply the number of columns as a header does.
       let (named, _) = try self.table(
         try Workbench(), Array(rows.utf8), ["--header", "p,q", "--ragged", "extend"])
       #expect(named.hasPrefix("p,q\n1,x\n2,x\n"))
     }
   }
 
-  /// An import that goes on, and one that is complete, leave the same lines out.
+  /// A resumed import leaves the same footer lines out as an uninterrupted one.
   @Test func footersOfResumedImports() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n1,x\n2,y\n3,z\ntotal,3,\nend\n")
@@ -244,7 +245,7 @@ import Testing
     }
   }
 
-  /// A header of several records stands before the rejects as it does in the input.
+  /// The rejects file begins with the whole header, also if that has several records.
   @Test func rejectsBelowSeveralRowsOfNames() throws {
     func utf16(_ text: String) -> [UInt8] {
       [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }

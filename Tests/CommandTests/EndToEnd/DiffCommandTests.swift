@@ -53,7 +53,7 @@ import Testing
     #expect(filtered == "table,change,key,column,old,new\nusers,changed,2,n,2,7\n")
   }
 
-  /// A filter that fits no table, or not all of them, leaves not even a header.
+  /// A filter that fits no table, or only some of them, prints nothing, not even a header.
   @Test(arguments: [[], ["--summary"]], ["csv", "jsonl", "table"])
   func filtersThatDoNotFit(more: [String], format: String) throws {
     let bench = try filled()
@@ -82,7 +82,7 @@ import Testing
     #expect(one.outputText != "")
   }
 
-  /// A number that JSON does not have is a text, also as the key of what is gone.
+  /// Numbers that JSON does not have are written as text, also in keys of deleted objects.
   @Test func keysThatAreNoNumbers() throws {
     let bench = try Workbench()
     let rows = "x,v\n-inf,0\n1.5,1\ninf,2\n"
@@ -110,12 +110,12 @@ import Testing
     let bench = try filled()
     let list = try bench.report(["versions", bench.database])["versions"]
     let numbers = (0..<list.count).compactMap { list[$0]["version"].int }
-    // From the empty database on: the table was created.
+    // From the empty database on, the table counts as created.
     let all = try bench.run(
       ["diff", bench.database, "--from", "\(numbers[0])", "--summary", "--format", "csv"]
     ).outputText
     #expect(all == "table,inserted,deleted,changed\nusers,4,0,0\n")
-    // And backwards.
+    // Backwards.
     let back = try bench.run(
       [
         "diff", bench.database, "--from", "\(numbers[2])", "--to", "\(numbers[1])", "--summary",
@@ -139,7 +139,7 @@ import Testing
     try plain.run(["diff", plain.database], status: .usage)
   }
 
-  /// A filter knows the columns and types of both versions, whichever is the later one.
+  /// A filter may use the columns and types of both versions, in either direction.
   @Test func columnsOfBothVersions() throws {
     let bench = try Workbench()
     func load(_ text: String, _ more: String...) throws {
@@ -159,9 +159,9 @@ import Testing
       ).outputText.split(separator: "\n").dropFirst().map { $0 }
     }
     #expect(try diff("n == 'x'") == ["users,changed,1,n,5,x", "users,changed,1,extra,,9"])
-    // As text, in both.
+    // Compared as text in both versions.
     #expect(try diff("n == '5'").count == 2 + 3)
-    // What only the earlier type can be compared with.
+    // A comparison that only the earlier type allows.
     #expect(try diff("n < 6") == ["users,changed,1,n,5,x", "users,changed,1,extra,,9"])
     #expect(try diff("extra == 8") == ["users,changed,2,extra,,8"])
     #expect(try diff("extra is null").count == 3)
@@ -178,7 +178,7 @@ import Testing
       ["diff", bench.database, "--where", "none == 1"], status: .usage)
     #expect(unknown.errorText.contains("gone"))
     try bench.run(["diff", bench.database, "--where", "extra == 'x'"], status: .usage)
-    // The same while it is watched.
+    // `sheaf watch` prints the same.
     let watched = try bench.run([
       "watch", bench.database, "--since", back[1], "--idle", "0", "--table", "users", "--where",
       "n == 'x' or extra == 8",
@@ -186,7 +186,8 @@ import Testing
     #expect(watched.split(separator: "\n").count == 4)
   }
 
-  /// Every type, as an export has it: to the letter in CSV and tables, as numbers where JSON has them.
+  /// Values of every type are written as by an export: to the letter in CSV and tables, as numbers
+  /// where JSON has them.
   @Test func everyType() throws {
     let bench = try Workbench()
     let header = "id,n,d,b,day,t,at,money,share,u,x,s\n"
@@ -238,7 +239,7 @@ import Testing
     for cell in ["$1,234.57", "12.50%", "890.13", "0a0c91e6bf7", #"a\nb"#, "10:12"] {
       #expect(text.contains(cell), "\(cell)")
     }
-    // The table as a whole, from before it was there: objects, not values.
+    // From before the table existed: whole objects, not single values.
     let list = try bench.report(["versions", bench.database])["versions"]
     let oldest = try #require(list[0]["version"].int)
     let all = try bench.run(
@@ -248,7 +249,7 @@ import Testing
     #expect(all.contains(#""x":123456789012345678901234567890.13,"#))
   }
 
-  /// A key that is no value of the type which its column has got since is told as it is spelled.
+  /// A key that its column's new type cannot read is written as it is spelled.
   @Test func keysOfAnotherType() throws {
     let bench = try Workbench()
     try bench.run(
@@ -279,7 +280,8 @@ import Testing
     }
   }
 
-  /// A key that was changed in place: no key is told twice, so that a copy by keys comes to the same.
+  /// After keys were changed in place no key is reported twice, so that a copy by keys becomes the
+  /// same.
   @Test func keysThatWereChanged() throws {
     let bench = try Workbench()
     func load(_ text: String, _ more: String...) throws {
@@ -319,7 +321,7 @@ import Testing
       ).outputText.hasSuffix("t,1,2,1\n"))
   }
 
-  /// Bytes have no letters: they are written as an export writes them.
+  /// Bytes that are no text are written as by an export.
   @Test func bytes() throws {
     let bench = try Workbench()
     let database = try Database.open(bench.database)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import Command
 
-/// What becomes of the database while an import waits for the first bytes of a pipe.
+/// Changes to the database file while an import waits for the first bytes of a pipe.
 @Suite(.timeLimit(.minutes(60))) struct DisplacedInputTests {
   private func filled() throws -> Workbench {
     let bench = try Workbench()
@@ -21,7 +21,7 @@ import Testing
     return bench
   }
 
-  /// Has an import open the pipe, then something happen, then the rest.
+  /// Has an import open the pipe, runs `meanwhile`, then sends the input.
   private func run(_ bench: Workbench, meanwhile: () throws -> Void) throws -> SheafProcess.Result {
     let process = try SheafProcess([
       "import", bench.path("pipe"), "--into", bench.database, "--table", "t",
@@ -89,7 +89,7 @@ import Testing
     #expect(try bench.export("--no-header") == "1,2\n3,4\n5,6\n")
   }
 
-  /// What was not there when the command began may have been made since.
+  /// The file did not exist when the command began, and is made meanwhile.
   @Test func itIsMade() throws {
     let bench = try filled()
     try System.rename(bench.database, to: bench.path("later.sheaf"))

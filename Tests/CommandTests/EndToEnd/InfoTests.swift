@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// `sheaf info`: figures that add up, and a page that fits.
+/// `sheaf info`: figures that add up, and lines that fit the terminal.
 @Suite struct InfoTests {
   private func filled(rows: Int = 3000) throws -> Workbench {
     let bench = try Workbench()
@@ -16,7 +16,7 @@ import Testing
     return bench
   }
 
-  /// Every byte of the file is in one of the parts, every byte of a column in one of its encodings.
+  /// The parts of the file sum up to its size, and the encodings of a column to its bytes.
   private func expectSums(_ info: Report, sourceLocation: SourceLocation = #_sourceLocation) {
     let file = info["file"]
     let parts = ["objects", "changes", "indexes", "structure", "kept", "pinned", "free"]
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// The estimate is near what the compaction then makes.
+  /// The estimate is near the result of the compaction.
   @Test func theEstimateIsNear() throws {
     let bench = try filled()
     let info = try bench.report(["info", bench.database])
@@ -86,7 +86,7 @@ import Testing
     #expect(none["compaction"]["after"].isNull)
   }
 
-  /// A version that another process holds, while pages of it are replaced.
+  /// Another process holds a version while pages of it are replaced.
   @Test func whoPinsWhat() throws {
     let bench = try filled()
     let database = try Database.open(bench.database, options: .init(access: .readOnly))
@@ -113,7 +113,7 @@ import Testing
     try database.close()
   }
 
-  /// At every width the lines fit, and a file that says no locale gets ASCII only.
+  /// Lines fit at every width; without a Unicode locale the page is ASCII.
   @Test func itFits() throws {
     let bench = try filled(rows: 1500)
     let database = try Database.open(bench.database, options: .init(access: .readOnly))
@@ -121,7 +121,7 @@ import Testing
     for width in [1, 40, 44, 60, 80, 100, 200] {
       for isUnicode in [true, false] {
         let printer = InfoPrinter(info: info, width: width, isUnicode: isUnicode, isRich: false)
-        // The path is as long as it is.
+        // The path's line may be longer.
         for line in printer.text.split(separator: "\n").dropFirst() {
           #expect(DisplayWidth.of(String(line)) <= min(max(width, 40), 110), "\(width): \(line)")
           #expect(!line.hasSuffix(" "))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Command
 
-/// Several inputs, patterns of names, compressed files, and what stands around the process.
+/// Several inputs, patterns of names, compressed files, and the process's surroundings.
 @Suite struct InputTests {
   // MARK: Several
 
@@ -20,7 +20,8 @@ import Testing
       "import", bench.path("logs/**/*.csv"), "--into", bench.database, "--max-rejects", "1",
       "--table", "t",
     ])
-    // In the order of the names; columns by name, wherever they stand; new ones are added.
+    // Inputs are in the order of their names; columns go by name, wherever they are; new ones are
+    // added.
     #expect(try bench.export() == "name,id,extra\na,1,\nb,2,\n,3,x\n")
     #expect(report["inputs"].count == 4)
     #expect(report["inputs"][0].text == bench.path("logs/a.csv"))
@@ -38,7 +39,7 @@ import Testing
     ]).outputText
     #expect(text.contains("  input       \(bench.path("logs/a.csv")): 1 imported\n"))
     #expect(text.contains("  input       \(bench.path("logs/b.csv")): 1 imported\n"))
-    // A name that has such characters in it is a name.
+    // A file whose name has such characters is found by its name.
     try bench.write("[x]*.csv", "k\n1\n")
     try bench.run(["import", bench.path("[x]*.csv"), "--into", bench.database, "--table", "v"])
     #expect(try bench.export("--table", "v") == "k\n1\n")
@@ -65,13 +66,13 @@ import Testing
     try fails([bench.path("empty.csv")], .dataRefused, "the input is empty")
     try bench.write("z.csv", "PK\u{3}\u{4}zip")
     try fails([bench.path("z.csv")], .dataRefused, "is no CSV but a ZIP archive: unpack it first")
-    // One with a header and one that seems to have none.
+    // One input has a header, the other seems to have none.
     let doubt = try bench.run(
       ["import", a, bench.path("h.csv"), "--into", bench.database], status: .usage)
     #expect(doubt.errorText.contains("h.csv seems to have no header, unlike \(a)"))
   }
 
-  /// Thousands: none is open longer than it is read.
+  /// Thousands of inputs: each is open only while it is read.
   @Test func moreFilesThanMayBeOpen() throws {
     let bench = try Workbench()
     for index in 0..<400 { try bench.write("f\(1000 + index).csv", "a\n\(index)\n") }
@@ -85,7 +86,7 @@ import Testing
     #expect(try bench.export("--no-header") == (0..<400).map { "\($0)\n" }.joined())
   }
 
-  /// How many threads parse, and how much may wait between them, changes nothing but the time.
+  /// The numbers of parsers and of waiting chunks change the time, and nothing else.
   @Test(arguments: [["1", "1"], ["2", "1"], ["4", "64"], ["16", "2"]])
   func threads(counts: [String]) throws {
     let bench = try Workbench()
@@ -114,12 +115,12 @@ import Testing
     let report = try bench.report(["import", bench.path(name), "--into", bench.database])
     #expect(report["table"].text == "apps" && report["bytesRead"].int == csv.utf8.count)
     #expect(try bench.export() == csv)
-    // Told by its first bytes too.
+    // Compression is recognized by the first bytes, too.
     let bytes = try bench.read(name)
     try Data(bytes).write(to: URL(fileURLWithPath: bench.path("plain")))
     try bench.run(["import", bench.path("plain"), "--into", bench.database])
     #expect(try bench.export("--table", "plain") == csv)
-    // Cut off or damaged: refused, and nothing but whole batches is there.
+    // A truncated or damaged input is refused, and only whole batches are committed.
     var damaged = bytes
     damaged[bytes.count / 2] ^= 0x55
     for (label, part) in [
@@ -130,7 +131,7 @@ import Testing
       try Data(part).write(to: URL(fileURLWithPath: path))
       let database = bench.path("\(label).sheaf")
       let result = try bench.run(["import", path, "--into", database], status: .dataRefused)
-      // What a checksum at the end tells comes after records that make no sense.
+      // A checksum at the end is compared only after the records, which make no sense.
       if label == "damaged" { continue }
       #expect(
         result.errorText.contains("\(path): the archive is damaged or cut off"),
@@ -142,13 +143,13 @@ import Testing
         #expect(known.status == 65, "never complete")
       }
     }
-    // From a pipe the bytes have to be decompressed before.
+    // From a pipe: the caller has to decompress first.
     let piped = try SheafProcess.run(
       ["import", "-", "--into", bench.path("p.sheaf")], input: bytes)
     #expect(piped.status == 65 && piped.errorText.contains("send it through \(program) -dc"))
   }
 
-  /// Started by somebody who does not want to hear of children: how they end is known all the same.
+  /// The parent ignores the end of children (SIGCHLD): the decompressor's status is known all the same.
   @Test func ignoredEndings() throws {
     let bench = try Workbench()
     try bench.write("a.csv", "id\n" + (1...3000).map { "\($0)\n" }.joined())
@@ -157,7 +158,8 @@ import Testing
       try SheafProcess.run(
         [
           "-c",
-          "exec env --ignore-signal=CHLD \"$SHEAF\" import '\(bench.path(name))' --into '\(bench.path(database))' "
+          "exec env --ignore-signal=CHLD \"$SHEAF\" import '\(bench.path(name))' --into "
+            + "'\(bench.path(database))' "
             + "--quiet",
         ], program: "/bin/sh", environment: ["SHEAF": SheafProcess.program()]
       ).status
@@ -186,10 +188,10 @@ import Testing
     let bench = try Workbench()
     try bench.write("a.csv", "k\n1\n2\n")
     let words = "import \(bench.path("a.csv")) --into \(bench.database) --truncate"
-    // A database opened as descriptor 1 would be printed into.
+    // A database that was opened as descriptor 1 would receive the output.
     for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
       let result = try Shelled.run("\(words) \(closed)")
-      // 73: everything is committed, and the report is lost.
+      // 73: everything is committed, but the report is lost.
       #expect(result.status == 0 || result.status == 73, "\(closed): \(result.errorText)")
       try bench.run(["check", bench.database])
       #expect(try bench.export() == "k\n1\n2\n", "\(closed)")
@@ -197,13 +199,13 @@ import Testing
     let input = try Shelled.run("import - --into \(bench.path("s.sheaf")) <&-")
     #expect(input.status == 74 || input.status == 66, "\(input.errorText)")
     #expect(input.errorText.hasPrefix("sheaf import: standard input: "))
-    // A report that nobody reads any more.
+    // The report's reader ends before reading it.
     let piped = try Shelled.run("\(words) --report json | true")
     #expect(piped.status == 0 && piped.error.isEmpty)
     #expect(try bench.export() == "k\n1\n2\n")
   }
 
-  /// An import that fails does not wait for a pipe that gives no more.
+  /// An import that fails does not wait for the rest of a pipe.
   @Test func aFailureWithAPipeThatStaysOpen() throws {
     let bench = try Workbench()
     let process = try SheafProcess(["import", "-", "--into", bench.database, "--batch-size", "1"])

@@ -14,7 +14,7 @@ import Testing
     return (bench, ["import", bench.path("in.csv"), "--into", bench.database, "--table", "t"])
   }
 
-  /// The same file again changes nothing; a changed one changes what is different in it.
+  /// The same file changes nothing; a changed file changes only the values that differ.
   @Test func everyNight() throws {
     let rows = (1...500).map { "\($0),name \($0 % 9)" }
     let (bench, words) = try bench("id,name\n" + rows.map { $0 + "\n" }.joined())
@@ -29,7 +29,7 @@ import Testing
     changed[41] = "42,other"
     changed.append("501,new")
     try bench.write("in.csv", "id,name\n" + changed.map { $0 + "\n" }.joined())
-    // The file has grown: its records meet their objects again.
+    // The file has grown: `--resume` compares its records with their objects again.
     let text = try bench.run(update + ["--resume"]).outputText
     #expect(text.contains("imported 1 object into table \"t\""))
     #expect(text.contains("  known keys  1 updated, 0 skipped, 499 unchanged\n"))
@@ -37,7 +37,7 @@ import Testing
     try bench.run(["check", bench.database])
   }
 
-  /// A table without a key gets one only when an import would take all of its records.
+  /// A table without a key gets one only from an import that takes all of its records.
   @Test func emptyKeysThatAreThere() throws {
     let (bench, words) = try bench("id,k,v\n1,a,x\n2,\"\",y\n")
     try bench.run(words)
@@ -68,7 +68,7 @@ import Testing
         words + ["--on-conflict", policy, "--batch-size", "all", "--max-rejects", "2"])
       #expect(Self.counts.map { report[$0].int } == counts.map { $0 })
       #expect(try bench.export("--no-header") == table)
-      // Once more from the beginning, in which nothing is emptied but the table.
+      // Begins again: only the table is emptied.
       try bench.run(
         ["import", "-", "--into", bench.database, "--table", "t", "--truncate"],
         input: "id,a,b\n1,x,p\n")
@@ -77,7 +77,7 @@ import Testing
     try bench.run(["check", bench.database])
   }
 
-  /// What is committed is said; a higher limit goes on from there.
+  /// The error says what is committed; a higher limit continues from there.
   @Test func tooManyConflicts() throws {
     let (bench, words) = try bench(
       "id,a\n" + (1...250).map { "\($0 == 150 ? 7 : $0),x\n" }.joined())

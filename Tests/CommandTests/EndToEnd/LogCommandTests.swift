@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// `sheaf log`: what the imports of a file were, also those that were killed, resumed or undone.
+/// `sheaf log` lists the imports of a file, also those that were killed, resumed or undone.
 @Suite struct LogCommandTests {
   private func users(_ suffix: String, _ ids: some Sequence<Int> = 1...50) -> String {
     "id,name\n" + ids.map { "\($0),name \($0) \(suffix)\n" }.joined()
@@ -22,7 +22,7 @@ import Testing
     ]
   }
 
-  /// The sum rule, and what each run's own report said.
+  /// The counts add up, and are those of the run's own report.
   private func expectSame(_ run: Report, _ report: Report) {
     for name in [
       "read", "imported", "updated", "skipped", "unchanged", "rejected", "filtered", "batches",
@@ -48,7 +48,7 @@ import Testing
     #expect(all.map { $0["table"].text } == ["users", "users", "other"])
     for (run, report) in zip(all, reports) { expectSame(run, report) }
     #expect(reports[1]["rejected"].int == 1 && reports[1]["updated"].int == 9)
-    // Inputs: the same bytes have the same checksum, others another one.
+    // Equal inputs have equal checksums, others have different ones.
     let first = all[0]["inputs"][0]
     let again = all[1]["inputs"]
     #expect(again.count == 2 && again[0]["checksum"].text == first["checksum"].text)
@@ -57,7 +57,7 @@ import Testing
     #expect(first["size"].int == users("a").utf8.count)
     #expect(all[2]["inputs"][0]["path"].text == "-" && all[2]["inputs"][0]["size"].isNull)
     #expect(all[2]["inputs"][0]["bytesRead"].int == users("c").utf8.count)
-    // Versions go on from each other; the newest is the last run's.
+    // Each run's versions follow those of the run before; the newest version is the last run's.
     for (before, after) in zip(all, all.dropFirst()) {
       #expect(before["version"].int == after["before"].int)
     }
@@ -65,7 +65,7 @@ import Testing
     #expect(all[2]["version"].int == info["version"].int)
     #expect(try runs(bench, "--limit", "1").map { $0["run"].int } == [3])
     #expect(try runs(bench, "--table", "users").map { $0["run"].int } == [1, 2])
-    // It is no table of the user's.
+    // The log is not listed as a table.
     #expect(info["tables"].count == 2)
     #expect(try bench.report(["check", bench.database, "--deep"])["tables"].int == 2)
     let text = try bench.run(["log", bench.database]).outputText
@@ -88,12 +88,12 @@ import Testing
     #expect(try runs(bench).map { $0["version"].int } == before.map { $0["version"].int })
     #expect(try undone() == [false, false, true])
     #expect(try bench.run(["log", bench.database]).outputText.contains("complete, undone"))
-    // The undoing is undone, and that again.
+    // `undo` undoes an undo, and again.
     try bench.run(["undo", bench.database])
     #expect(try undone() == [false, false, false])
     try bench.run(["undo", bench.database])
     #expect(try undone() == [false, false, true])
-    // A version from before the file had a second table: all tables go back, what the file knows does not.
+    // Going back to a version before the second table: all tables go back, the log does not.
     let first = try bench.report(["versions", bench.database])["versions"][0]["version"].int ?? 0
     try bench.run(["undo", bench.database, "--to", "\(first)", "--all"])
     #expect(try runs(bench).count == 3)
@@ -109,7 +109,7 @@ import Testing
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
   }
 
-  /// What a run has deleted, also by emptying the table, and one that was taken back has not.
+  /// Deletions are logged, also by emptying the table, except those of a run that was undone.
   @Test func deletions() throws {
     let bench = try Workbench()
     try bench.write("a.csv", users("a"))
@@ -127,8 +127,8 @@ import Testing
   }
 
   #if DEBUG
-    /// An import that was killed and goes on is one run, which says what all of it did; and the version
-    /// before it is kept once.
+    /// A killed and resumed import is logged as one run with the counts of both; the version before it
+    /// is kept once.
     @Test(arguments: [12, 40, 60])
     func killedAndResumed(_ number: Int) throws {
       let bench = try Workbench()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Command
 
-/// The help of every command and the manual page, which come from one table.
+/// The help of every command and the manual page, both made from one table.
 @Suite struct ManualTests {
   @Test func theCommittedPageIsTheTables() throws {
     let rendered = try SheafProcess.run(["help", "--man"])
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// Whatever stands in a table, roff prints it as it is.
+  /// roff prints any text of the tables unchanged.
   @Test func nothingIsARequest() {
     #expect(ManPage.line(".SH x") == "\\&.SH x")
     #expect(ManPage.line("a\\b -c 'd'") == "a\\eb \\-c \\(aqd\\(aq")
@@ -47,7 +47,7 @@ import Testing
       #expect(help.status == 0 && help.error.isEmpty)
       for flag in ["--help", "-h"] {
         #expect(try SheafProcess.run([command.name, flag]).output == help.output)
-        // Whatever else is wrong.
+        // `--help` counts more than any other fault.
         #expect(try SheafProcess.run([command.name, "--nonsense", flag]).output == help.output)
       }
       let text = help.outputText
@@ -67,7 +67,7 @@ import Testing
     #expect(nothing.status == 64 && nothing.output.isEmpty)
   }
 
-  /// The examples are commands that the parser takes.
+  /// The parser takes the commands of the examples.
   @Test func theExamplesAreRight() throws {
     for command in CommandTable.all {
       for example in command.examples {

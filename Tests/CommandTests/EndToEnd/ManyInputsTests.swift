@@ -5,7 +5,7 @@ import Testing
 @testable import Command
 @testable import Engine
 
-/// Imports of many files, and what the table remembers of them.
+/// Imports of many files, and what the table keeps of them.
 @Suite(.serialized) struct ManyInputsTests {
   private func write(_ bench: Workbench, _ numbers: Range<Int>) throws {
     for number in numbers {
@@ -17,7 +17,8 @@ import Testing
     ["import", bench.path("f*.csv"), "--into", bench.database, "--table", "t"] + more
   }
 
-  /// What an earlier import remembers of an input that a later one has not come to is not that one's end.
+  /// An input that a later import has not reached is not complete because an earlier import has
+  /// completed it.
   @Test func earlierEndsAreForgotten() throws {
     let bench = try Workbench()
     try write(bench, 0..<2)
@@ -39,7 +40,7 @@ import Testing
     #expect(try bench.export("--no-header") == half + "1,n1\n")
   }
 
-  /// None of them is forgotten, whatever the table is called, after a compaction, and by a killed import.
+  /// No input is forgotten: under any table name, after a compaction, or after a killed import.
   @Test func allAreRemembered() throws {
     let bench = try Workbench()
     let count = Effort.isLong ? 25_000 : 300
@@ -58,7 +59,7 @@ import Testing
     #expect(
       try bench.export("--no-header")
         == rows + (count..<count + 30).map { "\($0),n\($0)\n" }.joined())
-    // Nobody sees where they are kept.
+    // The table that keeps them is not listed.
     let info = try bench.run(["info", bench.database]).outputText
     #expect(!info.contains("imports of"))
     #expect(try bench.run(["check", bench.database]).outputText.contains("1 table,"))
@@ -67,14 +68,14 @@ import Testing
     #expect(
       try bench.export("--no-header").split(separator: "\n").count == 2 * (count + 30))
     #expect(try bench.report(words(bench, "--resume"))["read"].int == 0)
-    // An emptied table remembers nothing of before.
+    // An emptied table has forgotten its former inputs.
     try bench.run(words(bench, "--truncate"))
     #expect(try bench.export("--no-header").split(separator: "\n").count == count + 30)
     #expect(try bench.report(words(bench, "--resume"))["read"].int == 0)
     try bench.run(["check", bench.database])
   }
 
-  /// One that was renamed is known by its bytes, however many came after it.
+  /// A renamed input is known by its bytes, however many came later.
   @Test func aRenamedOneAmongMany() throws {
     let bench = try Workbench()
     try write(bench, 0..<40)
@@ -87,7 +88,7 @@ import Testing
     #expect(try bench.export() == rows)
   }
 
-  /// Ten times the files take about ten times the processor time, not a hundred times.
+  /// Ten times as many files take about ten times the processor time.
   @Test func timeIsLinear() throws {
     func seconds(_ count: Int) throws -> (first: Double, again: Double) {
       let bench = try Workbench()
@@ -99,7 +100,7 @@ import Testing
     #expect(many.again < 25 * few.again + 0.2, "\(few), \(many)")
   }
 
-  /// What the table has is looked at once, not for each of the files.
+  /// The table's contents are read once, not for each file.
   @Test func aLargeTableIsLookedAtOnce() throws {
     func seconds(leaves: Int) throws -> Double {
       let bench = try Workbench()
@@ -112,7 +113,7 @@ import Testing
       let database = try Database.open(bench.database)
       try database.write { transaction in
         try transaction.createTable("t", columns: names.map { Column($0, .int) })
-        // Two of them are too many rows for one leaf.
+        // Two such clusters have too many rows for one leaf.
         var rows = RowBuffer(columnIDs: names.indices.map { UInt32($0 + 1) })
         for key in 0..<150 as Range<Int64> {
           try rows.append(key: key, values: names.map { _ in .int(7) })
@@ -137,8 +138,8 @@ import Testing
     return Self.childSeconds(result.outputText)
   }
 
-  /// The processor time of a shell's children, as its `times` says: in the second line, such as
-  /// `0m0.05s 0m0.01s`.
+  /// The processor time of a shell's children: the second line of its `times`, such as `0m0.05s
+  /// 0m0.01s`.
   private static func childSeconds(_ times: String) -> Double {
     let line = times.split(separator: "\n").dropFirst().first ?? ""
     return line.split(separator: " ").reduce(0) { sum, time in
@@ -147,7 +148,7 @@ import Testing
     }
   }
 
-  /// The types of a table that many files fill are those of one file with all of them.
+  /// Many files give the types that one file with all records gives.
   @Test func typesAreThoseOfAllFiles() throws {
     let bench = try Workbench()
     let values = ["1", "", "9007199254740993", "2", "", "3.5"]

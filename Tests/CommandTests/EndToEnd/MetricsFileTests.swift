@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// `--metrics-file`: what an alert needs, in place when it is whole, also of runs that failed.
+/// `--metrics-file`: the samples for an alert, put in place as a whole, also after failed runs.
 @Suite struct MetricsFileTests {
   private func words(_ bench: Workbench, _ more: String...) -> [String] {
     [
@@ -14,7 +14,7 @@ import Testing
     ] + more
   }
 
-  /// The samples, by name and command; each name once with its help and type before it.
+  /// The samples by name and command. Each name has its help and type once, before its samples.
   private func samples(_ bench: Workbench, _ database: String? = nil) throws -> [String: Double] {
     let text = try bench.text("sheaf.prom")
     #expect(text.hasSuffix("\n"))
@@ -58,7 +58,8 @@ import Testing
     #expect(value(first, "run_filtered") == 0 && value(first, "run_bytes_read") == 13)
     let success = try #require(value(first, "success_timestamp_seconds"))
     #expect(success >= start && success <= Double(time(nil)))
-    // A failed run leaves when the last one succeeded; other commands and files have lines of their own.
+    // A failed run keeps the time of the last success; other commands and files have lines of their
+    // own.
     try bench.write("in.csv", "id,v\n1,a\n2,b,c\n3,d\n")
     try bench.run(words(bench), status: .dataRefused)
     let failed = try samples(bench)
@@ -85,7 +86,7 @@ import Testing
       ], status: .cannotCreate)
     #expect(
       value(try samples(bench, bench.path("missing/x.sheaf")), "run_exit_status") == 73)
-    // An input that is not there, before anything was opened.
+    // The input is missing, which is found before anything is opened.
     try bench.run(
       [
         "import", bench.path("none.csv"), "--into", bench.database, "--metrics-file",

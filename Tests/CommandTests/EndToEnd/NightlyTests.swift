@@ -5,13 +5,13 @@ import Testing
 
 @testable import Command
 
-/// docs/nightly.md as it stands: its blocks are taken out of the page, the program and the folder are
-/// put in, and they are run.
+/// Runs docs/nightly.md: its blocks are taken from the page, with the program's path and a folder put
+/// in.
 @Suite struct NightlyTests {
   static let folder = "/srv/sheaf"
   static let program = "/usr/local/bin/sheaf"
 
-  /// The blocks of a language, in the order of the page.
+  /// The page's blocks in one language, in order.
   private func blocks(_ language: String) throws -> [String] {
     let page = String(decoding: try Repository.read("docs/nightly.md"), as: UTF8.self)
     var blocks: [String] = []
@@ -31,7 +31,7 @@ import Testing
     return blocks
   }
 
-  /// The text with the built program and a folder of the test's own.
+  /// The text with the built program's path and the test's own folder.
   private func placed(_ text: String, _ bench: Workbench) throws -> String {
     #expect(text.contains(Self.folder))
     let folder = System.directory(of: bench.path("x"))
@@ -86,7 +86,8 @@ import Testing
     #expect(try lastRun(bench)["exitStatus"].int == 65)
   }
 
-  /// Each line of the crontab, as cron runs it: what follows the five fields, `\%` as `%`, by `sh -c`.
+  /// Each line of the crontab, as cron runs it: the part behind the five fields, `\%` as `%`, by `sh
+  /// -c`.
   @Test func theCrontab() throws {
     let bench = try Workbench()
     let block = try #require(try blocks("cron").first)
@@ -100,7 +101,7 @@ import Testing
         #expect(field.allSatisfy { $0.isNumber || "*,-/".contains($0) }, "\(line)")
       }
       let command = String(words[5])
-      // An unescaped one would end the command.
+      // An unescaped `%` would end the command.
       #expect(!command.replacingOccurrences(of: "\\%", with: "").contains("%"))
       let result = try shell(
         placed(command.replacingOccurrences(of: "\\%", with: "%"), bench), bench)
@@ -125,7 +126,7 @@ import Testing
     try bench.write("sheaf-users.service", service)
     try bench.write("sheaf-users.timer", units[1])
     try bench.write("users.csv", users(30, "a"))
-    // What systemd would run: words at blanks, %% for %, without a shell.
+    // The command as systemd runs it: words split at blanks, %% as %, without a shell.
     let start = try #require(
       service.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })
     let words = start.dropFirst("ExecStart=".count).split(separator: " ").map {
@@ -184,7 +185,7 @@ import Testing
     #expect(try shell(script, bench).errorText == "sheaf-healthy: no run for 26 hours\n")
   }
 
-  /// The commands of the page's sections, in the order of the page, as one installation would run them.
+  /// The commands of the page's sections, in order, as on one machine.
   @Test func theSections() throws {
     let bench = try Workbench()
     let commands = try blocks("night")
@@ -209,7 +210,7 @@ import Testing
     }
     try FileManager.default.createDirectory(
       atPath: bench.path("log"), withIntermediateDirectories: false)
-    // A full extract, twice; one that has lost half, and one with another column.
+    // The same full extract twice, half of it, and one with another column.
     try bench.write("users.csv", users(1...200, "a", at: "2026-11-20"))
     _ = try run(0)
     try bench.write("users.csv", users(5...200, "a", at: "2026-11-20"))
@@ -225,7 +226,7 @@ import Testing
     #expect(try bench.text("users.prom").contains("users.sheaf\"} 65\n"))
     try bench.write("users.csv", users(5...200, "a", at: "2026-11-20"))
     _ = try run(0)
-    // A delta: newer, older, blank, of another region; the same again.
+    // A delta with newer, older and blank values and another region; then the same again.
     try bench.write(
       "delta.csv",
       "id,name,region,joined,updated_at\n6,new 6,eu,,2026-11-21\n8,old 8,eu,,2026-11-19\n"
@@ -239,7 +240,7 @@ import Testing
     #expect(
       names.outputText
         == "name,joined\nnew 6,2026-01-07\na 7,2026-01-08\na 8,2026-01-09\nnew 300,2026-11-21\n")
-    // A log: files that come once, also under another name.
+    // A log: each file is imported once, also under another name.
     try bench.write(
       "log/1.csv", "day,what\n2026-08-01,a\n" + (1...9).map { "2026-11-0\($0),b\n" }.joined())
     _ = try run(2)
@@ -247,13 +248,13 @@ import Testing
     try bench.write("log/3.csv", "day,what\n2026-11-10,c\n")
     _ = try run(2)
     #expect(try bench.run(["query", bench.path("log.sheaf"), "--count"]).outputText == "11\n")
-    // Verified: not after the delta, but once the extract is there again.
+    // `verify` fails after the delta, and passes once the extract is imported again.
     #expect(try run(3, status: 65).contains("key '6'"))
     try bench.write("users.csv", users(5...200, "b", at: "2026-11-22"))
     _ = try run(0)
     #expect(try run(3).contains("all there: 196 records"))
     #expect(try bench.text("receipt.json").contains("\"sha256\":\""))
-    // Retention, and a type that is decided later.
+    // Retention, and a type that is given later.
     #expect(try run(4).contains("deleted 1 object from"))
     _ = try run(5)
     let joined = try bench.run(["query", database(bench), "joined > 2026-01-08", "--count"])
@@ -286,7 +287,7 @@ import Testing
     Int(try bench.run(["query", database(bench), "--count"]).outputText.dropLast())
   }
 
-  /// The page's table of statuses is the program's.
+  /// The page's table of statuses is that of the program.
   @Test func theStatuses() throws {
     let page = String(decoding: try Repository.read("docs/nightly.md"), as: UTF8.self)
     var listed: Set<Int32> = []

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Command
 
-/// `scripts/nights`: a job's nights with kills, versions, backups and all the rest, against a dictionary.
+/// `scripts/nights` runs a job's nights with kills, versions, backups and the rest, and compares them
+/// with a dictionary.
 @Suite struct NightsTests {
   @Test("Random nights of a job give what a dictionary gives")
   func nights() throws {

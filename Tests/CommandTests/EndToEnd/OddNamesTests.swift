@@ -6,9 +6,9 @@ import Testing
 @testable import Command
 import Importer
 
-/// Names that are no text, and text that would command a terminal.
+/// Names that are not valid text, and text with control characters for a terminal.
 @Suite struct OddNamesTests {
-  /// A file whose name has bytes that are no UTF-8.
+  /// Writes a file whose name has bytes that are not UTF-8.
   private func write(_ path: String, _ text: String) throws {
     let file = try System.open(path, .createNew)
     defer { System.close(file) }
@@ -23,7 +23,7 @@ import Importer
     let words = [
       "import", bench.path("d*.csv"), "--into", bench.database, "--table", "t",
     ]
-    // The pattern finds it, and its rejects are beside the database under its own name.
+    // The pattern finds the file, and its rejects are beside the database under its own name.
     let refused = try bench.run(words, status: .dataRefused)
     #expect(refused.errorText.contains("d\\xE9j.csv:3:1 (byte 12): too few fields"))
     let rejects = bench.path("") + "/" + name + ".rejects.csv"
@@ -35,7 +35,7 @@ import Importer
       report["inputs"][1].text == bench.path("d\\xE9j.csv")
         || report["inputs"][0].text == bench.path("d\\xE9j.csv"))
     #expect(report["imported"].int == 2)
-    // By itself, with a table of its name.
+    // The file alone, whose table has its name.
     let text = try bench.run([
       "import", bench.path("") + "/" + name + ".csv", "--into",
       bench.path("") + "/" + name + ".sheaf",
@@ -43,7 +43,7 @@ import Importer
     ]).outputText
     #expect(text.contains("into table \"d\\xE9j\" of \(bench.path("d\\xE9j.sheaf"))"))
     try bench.run(["check", bench.path("") + "/" + name + ".sheaf"])
-    // Elsewhere text is text.
+    // Elsewhere such an argument is text.
     let null = try bench.run(
       ["import", bench.path("dx.csv"), "--into", bench.database, "--null", PathText.text([0xFF])],
       status: .usage)
@@ -72,7 +72,8 @@ import Importer
     let hex = String(odd.unicodeScalars.first?.value ?? 0, radix: 16)
     let shown = "\\u{\(hex)}"
     #expect(StandardError.escaped("a\(odd)b") == "a\(shown)b")
-    // A name inside, a value, a table, and an input that is refused.
+    // A control character in a column name, in a value, in a table name, and in the name of a refused
+    // input.
     try bench.write("in.csv", "n\(odd)n,k\nv\(odd)v,1\n")
     let words = ["import", bench.path("in.csv"), "--into", bench.database, "--table", "t\(odd)t"]
     let first = try bench.run(words).outputText
@@ -86,7 +87,7 @@ import Importer
     #expect(info.contains("n\(shown)n") && !info.contains(odd))
     let refused = try bench.run(words + ["--types", "x\(odd):int"], status: .usage).errorText
     #expect(refused.contains("x\(shown)") && !refused.contains(odd))
-    // An export is the data itself.
+    // An export has the data unchanged.
     #expect(try bench.export() == "n\(odd)n,k\nv\(odd)v,1\nv\(odd)v,1\n")
     let lines = try bench.export("--format", "jsonl")
     #expect(odd == "\u{1B}" || lines.contains("v\(odd)v"))

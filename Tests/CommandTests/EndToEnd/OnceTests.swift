@@ -7,7 +7,7 @@ import TestSupport
 @testable import Command
 
 /// Imports that are killed at random moments and run again by the same command, for every kind of
-/// input: what is there at the end is what one undisturbed run gives.
+/// input: the result is that of one undisturbed run.
 @Suite(.serialized) struct OnceTests {
   enum Kind: String, CaseIterable, Sendable {
     case file, standardInput, gzip, zstd, bzip2, xz, severalFiles, severalKinds, manyFiles, keyed
@@ -24,7 +24,7 @@ import TestSupport
 
   static let header = "id,text,number\n"
 
-  /// Writes what a kind of input needs; nil, with the reason printed, when a program is missing.
+  /// Writes the files for a kind of input. Returns nil, and prints the reason, if a program is missing.
   private func inputs(_ kind: Kind, _ source: Workbench, seed: UInt64) throws -> [String]? {
     var random = SplitMix64(seed: seed)
     let count = Effort.isLong ? 6000 : 2000
@@ -51,7 +51,7 @@ import TestSupport
       _ = try file("in.csv", third..<2 * third)
       return [packed + ".gz", "-", try file("in2.csv", 2 * third..<3 * third)]
     case .manyFiles:
-      // The last two are the same to the byte.
+      // The last two files have the same bytes.
       for index in 0..<30 { _ = try file("many\(index).csv", index * 60..<(index + 1) * 60) }
       try source.write("many99.csv", try source.text("many9.csv"))
       return [source.path("many*.csv")]
@@ -71,7 +71,7 @@ import TestSupport
     let rejects: [UInt8]?
     let reasons: [UInt8]?
 
-    /// Which of them are as others are, for a message.
+    /// Which outputs are equal, for a message.
     func same(_ other: Outputs) -> String {
       "table \(table == other.table), rejects \(rejects == other.rejects), "
         + "reasons \(reasons == other.reasons)"
@@ -109,7 +109,7 @@ import TestSupport
       let expected = try Outputs(whole)
 
       let bench = try Workbench()
-      // The first run does not ask to resume; those that follow do.
+      // The first run does not resume; later ones do.
       var again: [String] = []
       var kills = 0
       for _ in 0..<(Effort.isLong ? 8 : 3) {
@@ -127,7 +127,7 @@ import TestSupport
         kills += 1
         if (try? System.status(path: bench.database).size) ?? 0 > 0 {
           let check = try SheafProcess.run(["check", bench.database])
-          // Killed before anything was written to it, it is none yet.
+          // A file that was killed before anything was written is not a database yet.
           #expect(
             check.status == 0 || check.outputText.contains("(it is empty)"),
             "\(kind), seed \(seed): \(check.outputText)\(check.errorText)")
@@ -139,7 +139,7 @@ import TestSupport
       #expect(
         outputs == expected,
         "\(kind), batch \(batch), seed \(seed), \(kills) kills: \(outputs.same(expected))")
-      // And once more: nothing to do, and it says so.
+      // One more run has nothing to do, and says so.
       let nothing = try SheafProcess.run(words(bench, batch) + ["--resume"], input: fed)
       #expect(nothing.status == 0 && nothing.outputText.hasPrefix("nothing to do: "))
       #expect(try Outputs(bench) == expected)
@@ -156,7 +156,7 @@ import TestSupport
     }
   }
 
-  /// Files that are imported a second time on purpose, and killed: all of them come in once more.
+  /// Files that are imported a second time on purpose, with kills: all records are added once more.
   @Test func filesThatWereImportedBefore() throws {
     let bench = try Workbench()
     var names: [String] = []
@@ -203,8 +203,8 @@ import TestSupport
     #expect(nothing["resumedAt"]["complete"].bool == true && nothing["read"].int == 0)
   }
 
-  /// A file that has grown since: what is new is imported. One that changed is refused, or begins anew
-  /// where that does no harm.
+  /// A file that has grown: its new records are imported. A file that has changed is refused, or
+  /// imported anew where that adds nothing twice.
   @Test func filesThatChange() throws {
     let bench = try Workbench()
     let base = "id,name\n" + (1...1500).map { "\($0),n\($0)\n" }.joined()
@@ -214,7 +214,7 @@ import TestSupport
     try bench.write("n.csv", base + "1501,new\n")
     let grown = try bench.report(words + ["--resume"])
     #expect(grown["read"].int == 1 && grown["resumedAt"]["record"].int == 1500)
-    // Far behind the first 64 KB, and of the same size.
+    // The change is far behind the first 64 KB, and the size is the same.
     let changed = (base + "1501,new\n").replacing("1499,n1499", with: "1499,m1499")
     try bench.write("n.csv", changed)
     let refused = try bench.run(words + ["--resume"], status: .dataRefused)
@@ -224,7 +224,7 @@ import TestSupport
       words + ["--resume", "--key", "id", "--on-conflict", "update"])
     #expect(updated["updated"].int == 1 && updated["unchanged"].int == 1500)
     #expect(try bench.export() == before.replacing("1499,n1499", with: "1499,m1499"))
-    // A last record without an end may have been cut off.
+    // A last record without a record end may be incomplete.
     try bench.write("n.csv", changed + "1502,cut")
     try bench.run(words + ["--resume", "--key", "id"])
     try bench.write("n.csv", changed + "1502,cut off\n")
@@ -235,7 +235,7 @@ import TestSupport
     #expect(try bench.export() == changed + "1502,cut off\n")
   }
 
-  /// Every night a full export in several files, in place of the night before's.
+  /// A full export in several files replaces that of the night before.
   @Test func severalFilesInPlaceOfTheOldOnes() throws {
     let bench = try Workbench()
     for name in ["a", "b"] { try bench.write("\(name).csv", "k,v\n\(name),1\n") }
@@ -262,7 +262,7 @@ import TestSupport
     let first = try SheafProcess([
       "import", "-", "--into", bench.database, "--table", "slow", "--batch-size", "1",
     ])
-    // More than is looked at before the first batch.
+    // More records than are sampled before the first batch.
     try first.send("a\n" + (1...30_000).map { "\($0)\n" }.joined())
     first.waitWhile { ((try? System.status(path: bench.database).size) ?? 0) < 8192 }
     let busy = try SheafProcess.run(words + ["--wait", "0"])
@@ -272,14 +272,14 @@ import TestSupport
     #expect(waited.status == 75 && waited.errorText.contains("was for 1 second;"))
     let compact = try SheafProcess.run(["compact", bench.database, "--wait", "0"])
     #expect(compact.status == 75 && compact.errorText.contains("another import or compaction"))
-    // A reader does not wait.
+    // Readers do not wait.
     #expect(try SheafProcess.run(["info", bench.database]).status == 0)
     #expect(try SheafProcess.run(words + ["--dry-run"]).status == 0)
     let patient = try SheafProcess(words + ["--wait", "30"])
     let compaction = try SheafProcess(["compact", bench.database, "--wait", "30"])
     System.sleep(milliseconds: 200)
     #expect(patient.isRunning && compaction.isRunning)
-    // The killed lets the waiting through; an interrupted wait ends.
+    // When the first job is killed the waiting one goes on; a signal ends a wait.
     let given = try SheafProcess(words + ["--wait", "30"])
     System.sleep(milliseconds: 300)
     given.signal(SIGINT)
@@ -292,7 +292,7 @@ import TestSupport
     #expect(try bench.export("--table", "slow", "--no-header").hasPrefix("1\n"))
   }
 
-  /// A compaction waits for a reader when it is told to.
+  /// With `--wait` a compaction waits for a reader.
   @Test func aCompactionWaitsForAReader() throws {
     let bench = try Workbench()
     try bench.run(["import", "-", "--into", bench.database], input: "a\n1\n")
@@ -306,7 +306,7 @@ import TestSupport
     #expect(patient.finish().outputText.contains("compacted: "))
   }
 
-  /// The same nightly job, started twice.
+  /// A nightly job that is started twice.
   @Test func theSameJobTwiceAtOnce() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n" + (1...3000).map { "\($0),x\n" }.joined())
@@ -323,8 +323,8 @@ import TestSupport
 
   // MARK: Signals
 
-  /// What the terminal's interrupt key does to `producer | sheaf import -`: both get the signal, and the
-  /// end of the pipe is not the end of the input.
+  /// The terminal's interrupt key in `producer | sheaf import -`: both get the signal, and the pipe's
+  /// end does not count as the end of the input.
   @Test func aProducerThatIsInterruptedToo() throws {
     let bench = try Workbench()
     let process = try SheafProcess([
@@ -347,11 +347,11 @@ import TestSupport
   }
 }
 
-/// The system's programs that compress.
+/// Compression programs of the system.
 enum Compressor {
   static let extensions = ["gzip": "gz", "zstd": "zst", "bzip2": "bz2", "xz": "xz"]
 
-  /// Makes the compressed file beside `path`; false, with the reason printed, when the program is
+  /// Makes the compressed file beside `path`. Returns false, and prints the reason, if the program is
   /// missing.
   static func compress(_ path: String, _ program: String) throws -> Bool {
     let result = try SheafProcess.run(

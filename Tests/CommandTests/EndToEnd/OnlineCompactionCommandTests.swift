@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// `sheaf compact --online`: while others use the file, and killed at any moment.
+/// `sheaf compact --online`, beside other users of the file, and killed at any moment.
 @Suite struct OnlineCompactionCommandTests {
   private func rows(_ suffix: String, _ ids: some Sequence<Int> = 1...600) -> String {
     "id,name\n" + ids.map { "\($0),name \($0 &* 7919 % 1000) \(suffix)\n" }.joined()
@@ -23,7 +23,7 @@ import Testing
     }
     try load(rows("a", 1...count))
     try load(rows("b", stride(from: 1, through: count, by: 3)))
-    // A table that goes leaves free pages in front of the others.
+    // Emptying a table leaves free pages before those of the other.
     try bench.run(
       [
         "import", "-", "--into", bench.database, "--table", "users", "--truncate", "--key", "id",
@@ -37,7 +37,7 @@ import Testing
     let text = try bench.export()
     let database = try Database.open(bench.database)
     let size = try System.status(path: bench.database).size
-    // Somebody who has the file open, and holds nothing, is in nobody's way.
+    // An open handle that holds no version does not prevent a compaction.
     let report = try whileOpen(bench, ["compact", bench.database, "--online", "--report", "json"])
     #expect(report["decision"].text == "compacted" && report["online"].bool == true)
     #expect(report["before"].int == size && report["after"].int ?? .max < size)
@@ -62,12 +62,12 @@ import Testing
   private func delete(below key: Int64, _ database: Database) throws {
     try database.write { transaction in
       let table = try transaction.table("users")
-      // Those that were imported first are gone.
+      // Deletes the objects that were imported first.
       for key in 601..<key + 600 { _ = try table.delete(key) }
     }
   }
 
-  /// While the file is open here, its lock file is there.
+  /// Runs a command while the file is open here, so that its lock file exists.
   private func whileOpen(_ bench: Workbench, _ arguments: [String]) throws -> Report {
     let result = try SheafProcess.run(arguments)
     #expect(result.status == 0, "\(result.errorText)")
@@ -86,7 +86,7 @@ import Testing
     try bench.run(["check", bench.database, "--deep"])
   }
 
-  /// A file that has several names cannot be replaced, but it can be compacted in place.
+  /// A file with several names cannot be replaced, but it can be compacted in use.
   @Test func otherNames() throws {
     let bench = try filled()
     let text = try bench.export()
@@ -113,7 +113,7 @@ import Testing
     #expect(try bench.export() == rows("c"))
   }
 
-  /// While it waits for a reader, a signal ends it, with its report.
+  /// A signal ends its wait for a reader; it reports what it has done.
   @Test func interrupted() throws {
     let bench = try filled()
     let database = try Database.open(bench.database)

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Command
 
-/// Inputs that other readers of CSV are known to be tested with, or to have got wrong, written anew.
-/// Each has one answer: a table, or a reason.
+/// Inputs like those that other CSV readers are tested with, or have read wrongly, written anew. Each
+/// has one answer: a table, or a reason.
 @Suite struct OthersCasesTests {
   @Test(arguments: [
     // Quotes: commas, doubled quotes, lines of both kinds and JSON inside; empty fields beside.
@@ -21,19 +21,19 @@ import Testing
     ("a,b\n1,2\n3,", "a,b\n1,2\n3,\n"), ("a,b\r\r1,2\r", "a,b\n1,2\n"),
     ("a,b\n\r1,2\n\r", "a,b\n1,2\n"),
     ("a,b\n1,2\n\n\n", "a,b\n1,2\n"), ("\n\na,b\n1,2", "a,b\n1,2\n"),
-    // Blanks that belong to a field, and that do not.
+    // Blanks that belong to a field, and blanks that do not.
     ("a,b\n 1 , 2 \n", "a,b\n 1 , 2 \n"), ("a,b\n  \"1\"  ,\t\"2\"\t\n", "a,b\n1,2\n"),
     ("a,b\n x \"y\",2\n", "a,b\n\" x \"\"y\"\"\",2\n"),
     ("a,b\n \"x\" y,2\n", "reject: text after a closing quote"),
     ("a\tb\n \"x\"\t\"y\" \n", "a,b\nx,y\n"),
-    // Quotes that go wrong.
+    // Misplaced quotes.
     ("a,b\n\"x\"y,2\n", "reject: text after a closing quote"),
     ("a,b\n1,\"\n", "reject: never closed"),
     ("a,b\n\"1,2\n3,4\n", "reject: never closed"), ("a,b\n1,\"x\"\"\n", "reject: never closed"),
-    // The wrong number of fields; a blank line is a record where there is one column.
+    // Wrong numbers of fields; in a table of one column a blank line is a record.
     ("a,b\n1\n", "reject: too few fields"), ("a,b\n1,2,3\n", "reject: too many fields"),
     ("a,b\n \n1,2\n", "reject: too few fields"), ("a\n\n1\n", "a\n\n1\n"),
-    // A header alone; names twice, without letters, like numbers; sections.
+    // A header alone; column names that come twice, have no letters, or are numbers; sections.
     ("a,b", "a,b\n"), ("a,a\nx,1\n", "a,a_2\nx,1\n"), ("a,,c\nx,1,2\n", "a,column2,c\nx,1,2\n"),
     ("2019,2020\n1,2\n", "column1,column2\n2019,2020\n1,2\n"),
     ("a,b\n1,2\na,b\n", "reject: the header again"),
@@ -42,7 +42,7 @@ import Testing
     ("a,b\nx\0y,\0\n", "a,b\nx\0y,\0\n"), ("a,b\n\u{FEFF}1,2\n", "a,b\n\u{FEFF}1,2\n"),
     ("\u{FEFF}\"a b\",c\n1,2\n", "a b,c\n1,2\n"),
     ("\u{FEFF}\u{FEFF}a,b\n1,2\n", "\u{FEFF}a,b\n1,2\n"),
-    // Other delimiters, and delimiters of others inside fields.
+    // Other delimiters, and fields that contain possible delimiters.
     ("a;b;c\n1,1;2,2;3,3\n", "a,b,c\n\"1,1\",\"2,2\",\"3,3\"\n"),
     ("t;a,b;c\n1;2,3;4\n", "t,\"a,b\",c\n1,\"2,3\",4\n"),
     ("a|b\nx,y|z\nw|v\n", "a,b\n\"x,y\",z\nw,v\n"), ("a,b\n1;2,3|4\n", "a,b\n1;2,3|4\n"),
@@ -63,7 +63,7 @@ import Testing
     let result = try bench.run(words, status: .dataRefused)
     #expect(result.errorText.contains(answer.dropFirst(8)), "\(result.errorText)")
     #expect(result.errorText.contains("in.csv:") && result.errorText.contains("(byte "))
-    // Nothing is lost: what is no row is in the file of rejects.
+    // Nothing is lost: each record is a row or a reject.
     let report = try bench.report(words + ["--max-rejects", "unlimited"])
     let (read, imported) = (report["read"].int ?? 0, report["imported"].int ?? 0)
     #expect(read == imported + (report["rejected"].int ?? 0))

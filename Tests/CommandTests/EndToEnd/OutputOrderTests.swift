@@ -5,15 +5,16 @@ import Testing
 
 @testable import Command
 
-/// What takes the place of another file is on the disk before it does, and the folder's entry after
-/// that: a power cut leaves the one or the other, whole.
+/// A new file is flushed before it replaces another, and its folder afterwards: after a power cut there
+/// is the old file or the new one, whole.
 @Suite struct OutputOrderTests {
   private enum Call: Equatable {
     case flush(String)
     case rename(to: String)
   }
 
-  /// The last parts of the paths that a run flushes or renames to, in order; nil where nobody can look.
+  /// What a run flushes, and the targets of its renames, in order: the last parts of their paths. Nil
+  /// where calls cannot be traced.
   private func calls(_ bench: Workbench, _ words: [String]) throws -> [Call]? {
     func last(_ path: Substring) -> String { String(path.split(separator: "/").last ?? path) }
     let lines = try Tools.trace(

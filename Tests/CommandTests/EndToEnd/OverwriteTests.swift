@@ -11,7 +11,8 @@ import Testing
 
 @testable import Command
 
-/// Outputs take their place as a whole: what was there stays until then, and for good when anything fails.
+/// An output replaces the earlier file as a whole, at the end; if anything fails the earlier file
+/// stays.
 @Suite struct OverwriteTests {
   private func filled(_ rows: Int = 3) throws -> Workbench {
     let bench = try Workbench()
@@ -35,23 +36,24 @@ import Testing
     #expect(bench.names() == ["o.csv", "t.sheaf"])
   }
 
-  /// Killed at any moment, an export leaves the old file or the new one; the next removes what is left over.
+  /// An export that is killed leaves the old file or the new one; the next run removes its temporary
+  /// file.
   @Test func killed() throws {
     let bench = try filled(200_000)
     try bench.write("o.csv", "old\n")
     let words = ["export", bench.database, "--output", bench.path("o.csv")]
     var kills = 0
-    // One may end before it is stopped.
+    // The process may end before it can be stopped.
     for signal in [SIGKILL, SIGKILL, SIGTERM, SIGKILL, SIGTERM] where kills < 3 {
-      // Of the round before; what is waited for is this round's.
+      // Removes those of the round before, so that only this round's is waited for.
       for name in bench.names() where name.hasPrefix(".sheaf-output-") {
         try System.remove(bench.path(name))
       }
       let process = try SheafProcess(words)
       process.waitWhile { !bench.names().contains { $0.hasPrefix(".sheaf-output-") } }
-      // Stopped, so that it does not end meanwhile, however fast it is.
+      // A stopped process cannot end meanwhile, however fast it is.
       process.signal(SIGSTOP)
-      // A second one at the same time leaves the first one's alone.
+      // A second export at the same time leaves the first one's temporary file.
       if kills == 0 {
         _ = try SheafProcess.run(["sample", "--rows", "1", "--output", bench.path("s.csv")])
       }
@@ -61,14 +63,14 @@ import Testing
       guard result.status != 0 else { continue }
       kills += 1
       #expect(result.signal == SIGKILL || result.status == 143)
-      // It may have come as far as putting the new one in place.
+      // The new file may already be in place.
       let text = try bench.text("o.csv")
       #expect(text == "old\n" || text.split(separator: "\n").count == 200_001)
-      // A signal that can be handled leaves nothing behind.
+      // After a signal that can be handled nothing is left.
       if signal == SIGTERM { #expect(!bench.names().contains { $0.hasPrefix(".sheaf-output-") }) }
     }
     #expect(kills == 3)
-    // What looks alike and is not ours stays.
+    // A file with a similar name is not removed.
     try bench.write(".sheaf-output-mine", "mine\n")
     try bench.run(words)
     #expect(try bench.text("o.csv").split(separator: "\n").count == 200_001)
@@ -115,7 +117,8 @@ import Testing
     #expect(try bench.text("mine.txt") == "precious\n" && !bench.names().contains("nothing"))
     try bench.run(
       ["export", bench.database, "--output", bench.folder.path("")], status: .cannotCreate)
-    // Pipes and devices are written as they are, and what is open already goes on where it stands.
+    // Pipes and devices are written directly; descriptors that are open already are written at their
+    // position.
     #expect(mkfifo(bench.path("pipe"), 0o600) == 0)
     let piped = try Shelled.run(
       "export \(bench.database) --output \(bench.path("pipe")) & cat \(bench.path("pipe")); wait")
@@ -149,7 +152,7 @@ import Testing
       let refused = try bench.run(words, status: .cannotCreate)
       #expect(refused.errorText.contains("is a Sheaf database; name another file, or"))
       #expect(refused.errorText.contains("--force"))
-      // One that is in use is not replaced at all.
+      // A database that is in use is not replaced.
       let held = try Database.open(other, options: .init(access: .readOnly))
       let busy = try SheafProcess.run(words + ["--force"])
       #expect(busy.status == 75, "\(busy.errorText)")
@@ -160,14 +163,14 @@ import Testing
       try bench.run(words + ["--force"])
       #expect(bench.names() == ["other.sheaf", "t.sheaf"])
       if words[0] == "compact" {
-        // The backup of every week.
+        // A weekly backup.
         try bench.run(words + ["--force"])
         #expect(
           try bench.run(["export", other]).outputText == bench.export())
       }
       try Data(before).write(to: URL(fileURLWithPath: other))
     }
-    // What is no database is never replaced by one, nor is a database by itself.
+    // A copy never replaces a file that is no database, nor its own source.
     try bench.write("mine.txt", "precious\n")
     let foreign = try bench.run(
       ["compact", bench.database, "--into", bench.path("mine.txt"), "--force"],
@@ -181,7 +184,7 @@ import Testing
     }
   }
 
-  /// A copy that is killed leaves the earlier one.
+  /// A copy that is killed leaves the earlier copy.
   @Test func aKilledCopy() throws {
     let bench = try filled(100_000)
     let copy = ["compact", bench.database, "--into", bench.path("copy.sheaf"), "--force"]

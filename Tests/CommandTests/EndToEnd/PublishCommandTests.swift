@@ -6,7 +6,7 @@ import Testing
 
 @testable import Command
 
-/// `sheaf import --publish end`: readers see the table as it was, or all of the import.
+/// `sheaf import --publish end`: readers see the old table, or all of the import.
 @Suite struct PublishCommandTests {
   private func rows(_ range: ClosedRange<Int>, _ suffix: String) -> String {
     range.map { "\($0),name \($0) \(suffix)\n" }.joined()
@@ -35,15 +35,15 @@ import Testing
     return bench
   }
 
-  /// Records of another import that were visible when the pending table was begun, and in an input that was
-  /// not complete then, are no part of it.
+  /// The pending table does not include records of another import whose input was not complete when it
+  /// was begun.
   @Test func inputsBegunBySomebodyElse() throws {
     let bench = try filled()
     try bench.run(words(bench, ["1.csv"], ["--limit", "150"]))
     try bench.write("2.csv", csv(801...999, "new") + "1000,too,many\n")
     try bench.run(words(bench, ["2.csv"], publish + ["--max-rejects", "0"]), status: .dataRefused)
     #expect(try pending(bench)[0]["objects"].int == 600)
-    // It is complete now, which the pending table does not know.
+    // The input is complete now; the pending table does not know that.
     let plain = try SheafProcess.run(words(bench, ["1.csv"]))
     #expect(plain.status == 0)
     let report = try bench.report(
@@ -62,18 +62,18 @@ import Testing
   }
 
   #if DEBUG
-    /// Kills an import at a call, if it comes to that.
+    /// Kills an import at a call, if the import makes that call.
     private func kill(
       _ bench: Workbench, _ call: String, _ number: Int, _ words: [String]
     ) throws -> Bool {
       let result = try SheafProcess.run(
         words, environment: ["SHEAF_FAULT": "\(call):\(number):kill:\(bench.path("calls"))"])
-      // A reader takes a killed process's lock file away.
+      // A reader removes the lock file of a killed process.
       try bench.run(["info", bench.database])
       return result.signal == System.killSignal
     }
 
-    /// Leaves two batches pending.
+    /// A bench with two pending batches.
     private func interrupted() throws -> Workbench {
       let bench = try filled()
       let words = words(bench, ["1.csv", "2.csv"], publish + ["--durability", "full"])
@@ -117,7 +117,7 @@ import Testing
       }
     }
 
-    /// What no input has goes in the last commit.
+    /// Objects that no input has are deleted in the last commit.
     @Test("With --delete-missing, which implies it: killed, the old table or the new one")
     func deletesMissing() throws {
       let bench = try filled()
@@ -155,17 +155,17 @@ import Testing
         try bench.run(["info", bench.database]).outputText.contains("Table t is being made anew"))
       let bytes = try bench.read("t.sheaf")
       func again() throws { try Data(bytes).write(to: URL(fileURLWithPath: bench.database)) }
-      // Beside it one does not go on.
+      // While a table is pending no other import into it resumes.
       let refused = try bench.run(words(bench, ["1.csv"], ["--resume"]), status: .usage)
       #expect(
         refused.errorText.contains("--publish end") && refused.errorText.contains("--abandon"))
-      // A part of 1.csv would be seen.
+      // A part of 1.csv would become visible.
       let part = try bench.run(
         words(bench, ["2.csv"], publish + ["--resume"]), status: .usage)
       #expect(part.errorText.contains("1.csv") && part.errorText.contains("without the rest"))
       #expect(try bench.export() == old)
       try again()
-      // Fewer, other and more inputs.
+      // Resuming with fewer, other and more inputs.
       try bench.write("3.csv", csv(2000...2001, "more"))
       try bench.run(words(bench, ["1.csv", "3.csv"], publish + ["--resume"]))
       #expect(
@@ -182,7 +182,7 @@ import Testing
       #expect(replaced["notes"][0].text?.contains("is dropped") == true)
       #expect(try bench.export() == csv(1...500, "old") + rows(801...1000, "new"))
       try again()
-      // What 1.csv said before must not be seen with what it says now.
+      // The records of the old 1.csv must not become visible together with those of the new one.
       try bench.write("1.csv", csv(301...302, "other"))
       let anew = try bench.report(words(bench, ["1.csv", "2.csv"], publish + ["--resume"]))
       #expect(anew["notes"][0].text?.contains("has changed") == true)
@@ -199,7 +199,7 @@ import Testing
       #expect(nothing.outputText.contains("nothing is pending"))
     }
 
-    /// Killed at any write: what somebody else has done is not lost, and comes in once.
+    /// The import is killed at any write: another writer's changes are not lost, and not applied twice.
     @Test("A table that somebody else has changed is merged by its key")
     func changedMeanwhile() throws {
       let bench = try interrupted()
@@ -218,7 +218,7 @@ import Testing
         if found == seen {
           merged = try bench.report(words)["merged"]
         } else {
-          // All was done but for what comes after it.
+          // The last commit was made; only what follows it was left.
           try bench.run(words)
         }
         let wanted = new.replacing("name 7 old", with: "changed")
@@ -274,7 +274,7 @@ import Testing
     #expect(report["rejected"].int == 1 && report["objects"].int == 300)
     #expect(try bench.export() == csv(1...250, "a") + rows(251...300, "b"))
     #expect(try bench.report(["info", bench.database])["format"].int == 1)
-    // The next night: it is imported again, and there is nothing to do.
+    // The next night: the inputs are imported again, and nothing is to be done.
     let again = try bench.report(
       words(bench, ["1.csv", "2.csv"], publish + ["--resume", "--max-rejects", "1"]))
     #expect(again["read"].int == 0 && again["published"].bool == false)
@@ -302,7 +302,7 @@ import Testing
     #expect(watched.split(separator: "\n").count == 702)
     try bench.run(["undo", bench.database])
     #expect(try bench.export() == old)
-    // What was remembered of the files went back with it.
+    // The undo also took back what the table knew of the files.
     try bench.run(words(bench, ["1.csv", "2.csv"], publish + ["--resume"]))
     #expect(try bench.export() == new)
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
@@ -345,7 +345,7 @@ import Testing
       #expect(report["batchSize"].text ?? "\(report["batchSize"].int ?? 0)" == size, "\(more)")
       #expect(report["objects"].int == 500)
       #expect(try bench.export() == csv(301...800, "new"), "\(more)")
-      // The limits hold, and nothing of it is seen.
+      // The limits hold, and a refused import stays invisible.
       let refused = try bench.run(
         words(bench, ["2.csv"], ["--delete-missing"]), status: .dataRefused)
       #expect(refused.errorText.contains("--max-deletes"))
@@ -361,7 +361,7 @@ import Testing
     try bench.run(["import", "--into", bench.database], status: .usage)
     try bench.run(
       ["import", bench.path("1.csv"), "--into", "postgresql://x/y"] + publish, status: .usage)
-    // A dry run writes nothing, pending or not.
+    // A dry run writes nothing, not even a pending table.
     let bytes = try bench.read("t.sheaf")
     try bench.run(words(bench, ["1.csv"], publish + ["--dry-run"]))
     #expect(try bench.read("t.sheaf") == bytes)

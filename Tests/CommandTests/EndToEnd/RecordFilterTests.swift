@@ -50,8 +50,8 @@ import Testing
     #expect(line.outputText.contains("filtered \(400 - expected.count)"))
   }
 
-  /// What is not asked for is not looked at; what cannot be judged is rejected; types come from what is
-  /// imported.
+  /// The filter comes first: records that it leaves out are not checked and have no influence on types;
+  /// records that it cannot judge are rejected.
   @Test func whatIsJudged() throws {
     let bench = try Workbench()
     let csv =
@@ -62,7 +62,8 @@ import Testing
       "--rejects", bench.path("r.csv"))
     let report = try bench.report(words)
     expectSum(report)
-    // 2, 4, 5, and the two without a key, of which one says what it is; 3 cannot be judged; 6 is no record.
+    // Filtered: 2, 4, 5 and the two without a key. Rejected: 3, which cannot be judged, and 6, which is
+    // malformed.
     #expect(
       report["imported"].int == 2 && report["filtered"].int == 5 && report["rejected"].int == 2)
     #expect(try bench.text("r.csv") == "id,n,x\n3,x,3\n6,7,8,9\n")
@@ -73,7 +74,8 @@ import Testing
     }
   }
 
-  /// A filtered import that was killed goes on as if it had not been, and another filter is another import.
+  /// A filtered import that was killed resumes as if it had not been; another filter makes it another
+  /// import.
   @Test func resumed() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,region,n\n" + rows)
@@ -118,14 +120,14 @@ import Testing
     #expect(types(evolved) == ["text", "text", "text", "text"] && evolved["rejected"].int == 0)
     #expect(evolved["columns"][0]["widened"]["from"].text == "int")
     #expect(try bench.export().hasSuffix("x,y,z,w\n"))
-    // Where everything fits, the types are those that were told, in a new table too.
+    // If everything fits, a new table has the given types, too.
     try bench.write("in.csv", text)
     let fresh = try bench.report(
       ["import", bench.path("in.csv"), "--into", bench.path("new.sheaf"), "--schema", "evolve"] + [
         "--types", "a:double,b:double,c:date,d:time",
       ])
     #expect(types(fresh) == ["double", "double", "date", "time"])
-    // A wider type than the table's.
+    // A type that is wider than the table's.
     try bench.write("in.csv", "a\n7\n")
     let path = bench.path("n.sheaf")
     try bench.run(["import", bench.path("in.csv"), "--into", path, "--table", "t", "--quiet"])
@@ -145,7 +147,7 @@ import Testing
     try bench.write("in.csv", "id,n,day\n1,5,2026-01-01\n2,6,2026-01-02\n")
     let frozen = words(
       bench, "--schema", "freeze", "--max-rejects", "1", "--rejects", bench.path("r.csv"))
-    // There is nothing to be frozen yet.
+    // A table that does not exist yet has nothing to freeze.
     #expect(types(try bench.report(frozen)) == ["int", "int", "date"])
     let before = try bench.export()
     try bench.write("in.csv", "id,x,more\n3,7,8\n")
@@ -155,19 +157,20 @@ import Testing
     #expect(try bench.run(frozen, status: .dataRefused).errorText.contains("--rename Day:day"))
     try bench.run(frozen + ["--filename"], status: .dataRefused)
     #expect(try bench.export() == before)
-    // Values that would widen a column are rejected; by default they widen it, as --types infer says.
+    // With `--schema freeze` a value that would widen a column is rejected; by default, and with
+    // `--types infer`, it widens it.
     try bench.write("in.csv", "id,n,day\n3,7.5,2026-01-03\n4,8,2026-01-04\n")
     let report = try bench.report(frozen)
     #expect(report["rejected"].int == 1 && report["imported"].int == 1)
     #expect(types(report) == ["int", "int", "date"])
     #expect(try bench.text("r.csv") == "id,n,day\n3,7.5,2026-01-03\n")
     #expect(types(try bench.report(words(bench))) == ["int", "double", "date"])
-    // Who chooses columns leaves the others out on purpose.
+    // With `--columns` the other columns are left out on purpose.
     try bench.write("in.csv", "id,x\n9,1\n")
     #expect(try bench.report(frozen + ["--columns", "id"])["imported"].int == 1)
     try bench.run(frozen + ["--ragged", "extend"], status: .usage)
     try bench.run(frozen + ["--new-columns"], status: .usage)
-    // Types stay in an emptied table, too.
+    // An emptied table keeps its types.
     try bench.write("in.csv", "id,n,day\n1,5,2026-01-01\n2,x,2026-01-02\n")
     let emptied = try bench.report(frozen + ["--truncate"])
     #expect(types(emptied) == ["int", "double", "date"] && emptied["rejected"].int == 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// Rejected records through the built program: kept, explained, mended and imported after all.
+/// Rejected records, through the built program: kept, explained, corrected, and imported after all.
 @Suite struct RejectFileTests {
   private static let csv =
     "id,\"na,me\",day\n1,one,2018-08-03\n2,two\n\"3\",\"thr\"\"ee\",soon\n1,again,2018-08-04\n"
@@ -26,7 +26,7 @@ import Testing
     let report = try bench.report(words + ["--max-rejects", "4"])
     #expect(report["read"].int == 6 && report["imported"].int == 2 && report["rejected"].int == 4)
     #expect(report["rejects"]["file"].text == bench.path("in.rejects.csv"))
-    // The input's own header, then the original bytes.
+    // The input's header, then the original bytes.
     #expect(
       try bench.text("in.rejects.csv")
         == "id,\"na,me\",day\n2,two\n\"3\",\"thr\"\"ee\",soon\n1,again,2018-08-04\n,nobody,2018-08-05\n"
@@ -80,16 +80,16 @@ import Testing
       let result = try SheafProcess.run(words + ["--truncate", "--max-rejects", limit])
       #expect(result.status == Int32(status), "\(limit): \(result.errorText)")
     }
-    // Of several inputs, all together.
+    // The rejects of several inputs together.
     try bench.write("x.csv", "id,\"na,me\",day\n7\n8,eight,2018-08-03\n")
     let several = try SheafProcess.run(
       [words[0], bench.path("x.csv")] + words[1...] + ["--truncate", "--max-rejects", "4"])
     #expect(several.status == 65)
-    // A batch that would leave the table empty is committed with the next.
+    // A batch that would leave the table empty is committed together with the next one.
     #expect(several.errorText.contains("committed so far: 5 batches, 2 objects"))
   }
 
-  /// One file for the rejects of several inputs, and another for those with other columns.
+  /// Several inputs share a rejects file; an input with other columns has its own.
   @Test func severalInputs() throws {
     let bench = try Workbench()
     try bench.write("a.csv", "k,v\n1\n")
@@ -112,7 +112,7 @@ import Testing
 
   // MARK: Nothing is written over
 
-  /// Every night's rejects are kept, and every form of the report says where they are.
+  /// The rejects of every night are kept, and every form of the report names their file.
   @Test(arguments: [false, true])
   func everyNightHasItsOwn(isNamed: Bool) throws {
     let bench = try Workbench()
@@ -143,7 +143,7 @@ import Testing
     #expect(stopped.errorText.contains("the rejected records are in \(bench.path(stem)).4.csv"))
   }
 
-  /// What is no rejects file of an import stays as it is, whatever it is.
+  /// A file that is not an import's rejects file is not changed.
   @Test func othersFiles() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n1\n")
@@ -163,7 +163,7 @@ import Testing
     try refuse("link.csv", "rejected records go to a file, and this is none")
     let null = try bench.run(words + ["--rejects", "/dev/null"], status: .cannotCreate)
     #expect(null.errorText.contains("this is none"))
-    // By default another name is taken; a link in its place leads nowhere.
+    // By default a free name is chosen. A symbolic link with the default name is not followed.
     try FileManager.default.createSymbolicLink(
       atPath: bench.path("in.rejects.csv"), withDestinationPath: bench.path("mine.txt"))
     try bench.write("in.rejects.2.csv", "mended, not yet imported\n")
@@ -173,14 +173,14 @@ import Testing
     #expect(try bench.text("in.rejects.2.csv") == "mended, not yet imported\n")
     #expect(try bench.text("in.rejects.3.csv.reasons.jsonl") == "why\n")
     #expect(try bench.text("mine.txt") == "precious\n")
-    // An empty file was made to be filled.
+    // An empty file may be filled.
     try bench.write("empty.csv", "")
     let filled = try bench.report(words + ["--rejects", bench.path("empty.csv")])
     #expect(filled["rejects"]["file"].text == bench.path("empty.csv"))
     #expect(try bench.text("empty.csv") == "a,b\n1\n")
   }
 
-  /// `--resume` goes on with the very file of its checkpoint, while that is as it was left.
+  /// `--resume` appends to the rejects file of its checkpoint, as long as that is unchanged.
   @Test func goingOnInItsOwnFile() throws {
     let bench = try Workbench()
     func words(_ limit: Int, _ more: [String] = []) -> [String] {
@@ -193,7 +193,7 @@ import Testing
     try bench.write("in.rejects.csv", "of another time\n")
     try bench.run(words(1))
     #expect(try bench.text("in.rejects.2.csv") == "a,b\none\n")
-    // Another import's rejects of the same name come between.
+    // Another import makes a rejects file with the next number.
     try bench.run([
       "import", bench.path("in.csv"), "--into", bench.path("other.sheaf"), "--max-rejects", "9",
     ])
@@ -202,7 +202,7 @@ import Testing
     #expect(second["rejects"]["file"].text == bench.path("in.rejects.2.csv"))
     #expect(second["notes"].count == 0)
     #expect(try bench.text("in.rejects.2.csv") == "a,b\none\ntwo\n")
-    // Somebody has mended it meanwhile, to as many bytes.
+    // The rejects file was edited meanwhile, and has the same size.
     try bench.write("in.rejects.2.csv", "a,b\none\n2,2\n")
     let third = try bench.report(words(3))
     #expect(third["rejects"]["file"].text == bench.path("in.rejects.4.csv"))
@@ -210,7 +210,7 @@ import Testing
       third["notes"][0].text?.contains("in.rejects.2.csv is not as the import left it") == true)
     #expect(try bench.text("in.rejects.2.csv") == "a,b\none\n2,2\n")
     #expect(try bench.text("in.rejects.4.csv") == "a,b\nthree\n")
-    // And has put it away.
+    // The rejects file was removed.
     try System.remove(bench.path("in.rejects.4.csv"))
     let fourth = try bench.report(words(4))
     #expect(fourth["rejects"]["file"].text == bench.path("in.rejects.5.csv"))
@@ -219,7 +219,7 @@ import Testing
     #expect(try bench.text("in.rejects.3.csv") == "a,b\none\ntwo\nthree\nfour\n")
   }
 
-  /// Records without reasons, behind those of the import, are somebody's: they are not cut off.
+  /// Records that a person has added behind the import's have no reasons: they are not cut off.
   @Test func addedToByHand() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\none\ntwo\n")
@@ -238,7 +238,7 @@ import Testing
     #expect(try bench.text("in.rejects.2.csv") == "a,b\ntwo\n")
   }
 
-  /// Inputs that share a file of rejects, and the words that import them.
+  /// Writes inputs that share a rejects file. Returns the arguments of their import.
   private func sharing(_ source: Workbench, _ bench: Workbench, _ names: [String]) -> [String] {
     ["import"] + names.map { source.path("\($0).csv") } + [
       "--into", bench.database, "--table", "t", "--max-rejects", "9", "--rejects",
@@ -254,8 +254,8 @@ import Testing
     return source
   }
 
-  /// A killed run had written rejects of an input that comes later, and committed nothing of it: they are
-  /// cut off with those of the input where the next one goes on, or they would be there twice.
+  /// A killed run had written rejects of a later input without committing any of it. They are cut off
+  /// together with those of the resumed input; otherwise they would be there twice.
   @Test func aheadOfWhatIsCommitted() throws {
     let (source, whole, bench) = (try sharedInputs(), try Workbench(), try Workbench())
     try whole.run(sharing(source, whole, ["a", "b", "c"]))
@@ -271,7 +271,7 @@ import Testing
     }
   }
 
-  /// Rejects of a later input that is in the table stay, when an earlier one has grown.
+  /// When an earlier input has grown, rejects of a later input that is complete stay.
   @Test func behindThoseOfAnotherInput() throws {
     let (source, bench) = (try sharedInputs(), try Workbench())
     try bench.run(sharing(source, bench, ["a", "c"]))
@@ -283,7 +283,8 @@ import Testing
     #expect(report["notes"][0].text?.contains("r.csv is not as the import left it") == true)
   }
 
-  /// Two inputs share a file; the first grows: its new rejects must not cut off the second's.
+  /// Two inputs share a file, and the first grows: its new rejects must not cut off those of the
+  /// second.
   @Test func aGrownInputBeforeAnother() throws {
     let bench = try Workbench()
     try bench.write("a.csv", "k,v\na1\n1,1\n")
@@ -336,7 +337,7 @@ import Testing
     #expect(try Report(emptied.output)["rejected"].int == 4)
     #expect(try bench.read("t.sheaf") == before)
     bench.expectNothingLeft()
-    // What a real run does then.
+    // The same as a real run.
     let real = try SheafProcess.run(
       words.filter { $0 != "--dry-run" } + ["--report", "json", "--max-rejects", "5"])
     #expect(try Report(real.output)["imported"].int == 3)

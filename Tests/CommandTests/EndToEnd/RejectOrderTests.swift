@@ -5,10 +5,9 @@ import Testing
 
 @testable import Command
 
-/// What a version says of rejects files is on the disk before the version is: their bytes, and the folder's
-/// entries of new ones.
+/// A rejects file is flushed before the version that refers to it, and so is the folder of a new one.
 @Suite struct RejectOrderTests {
-  /// Records that go one by one, the third of them to the rejects.
+  /// Batches of one record; the third record is rejected.
   private let input = "a\n1\n2\n3,more\n4\n"
 
   private func words(_ bench: Workbench, _ durability: String) -> [String] {
@@ -18,10 +17,10 @@ import Testing
     ]
   }
 
-  /// The last parts of the paths that a run flushes, in order; nil where nobody can look.
+  /// What a run flushes, in order: the last parts of the paths. Nil where calls cannot be traced.
   private func flushes(_ bench: Workbench, _ words: [String]) throws -> [String]? {
     try Tools.trace("fsync,fdatasync,sync_file_range", words, in: bench)?.compactMap { line in
-      // Of a call that another thread's interrupts, the beginning is a line of its own.
+      // The trace of an interrupted call has its beginning on a line of its own.
       guard let open = line.firstIndex(of: "<"),
         let close = line[open...].firstIndex(of: ">"), line.contains("sync(")
       else { return nil }
@@ -44,12 +43,12 @@ import Testing
     let last = try #require(flushed.lastIndex(of: String(folder)))
     #expect(flushed[last...].contains("t.sheaf"), "\(durability): \(flushed)")
     if durability == "full" {
-      // No commit lies between: the three are flushed together, for the one that comes next.
+      // No commit is between them: the three flushes serve the next commit.
       #expect(flushed[rejects..<last].contains("t.sheaf") == false, "\(flushed)")
     }
   }
 
-  /// An answer that nothing is left to do rests on a version that is on the disk.
+  /// The answer that nothing is left to do needs a durable version.
   @Test func whatIsCompleteIsDurable() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a\n1\n")
@@ -58,7 +57,7 @@ import Testing
     #expect(flushed.contains("t.sheaf"), "\(flushed)")
   }
 
-  /// A rejects file that somebody has cut, of an input that goes on and of one that is complete.
+  /// A rejects file was shortened: of an input that resumes, and of one that is complete.
   @Test(arguments: [["--limit", "3"], []])
   func shorterOnesAreTold(first: [String]) throws {
     let bench = try Workbench()

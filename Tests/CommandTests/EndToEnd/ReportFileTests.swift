@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// `--report-file` and `--report line`: what jobs leave behind for a monitor.
+/// `--report-file` and `--report line`: records for a monitor.
 @Suite struct ReportFileTests {
   /// The lines of the report file, each a JSON object.
   private func runs(_ bench: Workbench, _ name: String = "runs.jsonl") throws -> [Report] {
@@ -37,7 +37,7 @@ import Testing
     #expect(last["imported"].int == 2 && last["objects"].int == 2 && last["batches"].int == 1)
     #expect(try last["file"]["total"].int == System.status(path: bench.database).size)
     #expect(last["objectsBefore"].int == 0 && last["fileBefore"].int == 0)
-    // The line is the report of standard output and three keys more.
+    // The line has the report of standard output, and three more keys.
     let shown = try bench.report(["import", bench.path("in.csv")] + into + log)
     last = try #require(try runs(bench).last)
     #expect(last.keys == shown.keys.union(["startedAt", "exitStatus", "error"]))
@@ -49,7 +49,7 @@ import Testing
     #expect(last["inputs"][0].text == bench.path("bad.csv"))
     #expect(last["database"].text == bench.database)
     #expect(last["read"].int == 0 && last["rejected"].int == 0)
-    // What was committed before the failure.
+    // The counts include what was committed before the failure.
     try bench.write("later.csv", "id,n\n5,e\n6\n7,g\n8\n")
     try run(
       ["import", bench.path("later.csv"), "--max-rejects", "1", "--batch-size", "1"] + into,
@@ -73,13 +73,13 @@ import Testing
     #expect(last["exitStatus"].int == 75 && last["error"].text?.contains("not compacted") == true)
     #expect(try runs(bench).last?["decision"].text == "skippedInUse")
     try held.close()
-    // Words that the parser refuses.
+    // Arguments that the parser refuses.
     try run(["import", bench.path("in.csv")] + into + ["--nonsense"], .usage)
     try run(["compact", bench.database, "--if-above", "much"], .usage)
     try run(["import"], .usage)
     try run(["import", bench.path("in.csv"), "--into"], .usage)
     try run(["import", bench.path("in.csv")] + into + ["--parsers", "0"], .usage)
-    // A command that there is not, too.
+    // An unknown command.
     let count = try runs(bench).count
     #expect(try SheafProcess.run(["imprt", bench.path("in.csv")] + log).status == 64)
     #expect(try runs(bench).count == count + 1)
@@ -102,7 +102,7 @@ import Testing
     try process.send("a,b\n" + (1...100_000).map { "\($0),x\n" }.joined())
     process.waitWhile { ((try? System.status(path: bench.database))?.size ?? 0) < 20_000 }
     process.signal(SIGTERM)
-    // The input stays open: its end would be the end of the import.
+    // The input stays open: its end would complete the import.
     let ended = process.wait()
     #expect(ended.status == 143, "\(ended.errorText)")
     last = try #require(try runs(bench).last)
@@ -110,7 +110,7 @@ import Testing
     #expect(last["error"].text?.hasPrefix("interrupted after a whole batch") == true)
   }
 
-  /// Nothing that the command reads or writes is appended to, whatever the words are.
+  /// The report is never appended to a file that the command reads or writes.
   @Test func filesThatAreNoReportFile() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,n\n1,a\n2,b\n")
@@ -132,7 +132,7 @@ import Testing
         }
       }
     }
-    // Nor what is no report file by the looks of it.
+    // Nor to a file whose contents are no reports.
     try bench.write("notes.txt", "remember the milk\n")
     try bench.run(
       ["compact", bench.database, "--report-file", bench.path("notes.txt")], status: .usage)
@@ -146,7 +146,7 @@ import Testing
         "import", "x.csv", "--into=\(bench.path("new.sheaf"))", "--nonsense", "--report-file",
         bench.path("new.sheaf"),
       ], status: .usage)
-    // A database that is yet to be made.
+    // A database that does not exist yet.
     try bench.run(
       [
         "import", bench.path("in.csv"), "--into", bench.path("new.sheaf"), "--report-file",
@@ -161,7 +161,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// The import is done, but the line cannot be written.
+    /// The import is committed, but the line cannot be written.
     @Test func aFullDisk() throws {
       let bench = try Workbench()
       try bench.write("in.csv", "id,n\n1,a\n")
@@ -173,7 +173,7 @@ import Testing
       #expect(result.errorText.hasSuffix(told))
       #expect(!result.errorText.contains("run the command again"))
       #expect(try bench.export("--no-header") == "1,a\n")
-      // The same on standard output; the report file, where there is one, has the counts.
+      // The same for standard output; a report file, if there is one, has the counts.
       for more in ["", " --report json", " --report line"] {
         let words =
           "import \(bench.path("in.csv")) --into \(bench.database) --report-file "
@@ -191,7 +191,7 @@ import Testing
     }
   #endif
 
-  /// Jobs that end at the same time share a file, and none loses its line.
+  /// Jobs that end at the same time append to one file, and no line is lost.
   @Test func manyJobsAtOnce() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,n\n1,a\n2,b\n")
@@ -221,7 +221,7 @@ import Testing
     #expect(again.split(separator: "\n").count == 1)
     let compacted = try bench.run(["compact", bench.database, "--report", "line"]).outputText
     #expect(compacted.contains("Z sheaf compact: \(bench.database): compacted: "), "\(compacted)")
-    // An error begins with the time too, so that both may go to one log.
+    // An error line begins with the time, too: reports and errors may go to one log.
     for words in [words, ["compact", bench.path("no.sheaf"), "--report", "line"]] {
       let failed = try SheafProcess.run(words)
       #expect(failed.status != 0 && failed.output.isEmpty)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// What the commands report, as scripts read it.
+/// The reports of the commands, as scripts read them.
 @Suite struct ReportTests {
   static let csv = "id,name,score\n1,one,4.5\n2,,3\n3,\"\",NaN\n4,four\n5,\"fi,ve\",many\n"
 
@@ -96,7 +96,7 @@ import Testing
       "never", "--batch-size", "all",
     ])
     #expect(never["compaction"]["decision"].text == "disabled")
-    // One transaction empties the table and fills it: what was there before is free afterwards.
+    // One transaction empties and fills the table: the space of the old objects is free afterwards.
     let auto = try bench.report(
       basic + ["--truncate", "--compact-above", "1KB", "--compact-used-below", "90%"])
     #expect(auto["compaction"]["decision"].text == "compacted")
@@ -144,7 +144,7 @@ import Testing
         .hasPrefix("\(bench.database): compacted: "))
     #expect(try bench.run(["compact", bench.database, "--quiet"]).output.isEmpty)
 
-    // In use: nothing changes, and the status says so.
+    // The file is in use: nothing changes, and the status says so.
     let database = try Database.open(bench.database)
     let busy = try SheafProcess.run(["compact", bench.database, "--report", "json"])
     #expect(busy.status == ExitStatus.busy.rawValue)
@@ -204,7 +204,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// The import is committed, but nobody was told.
+    /// The import is committed, but its report cannot be written.
     @Test(arguments: ["text", "json"])
     func aReportThatCannotBeWritten(format: String) throws {
       let bench = try Workbench()

@@ -11,9 +11,9 @@ import Testing
 
 @testable import Command
 
-/// What the system limits, what is no file, and what outlives its parent.
+/// The system's limits, files of other kinds, and child processes after their parent's end.
 @Suite struct ResourceTests {
-  /// Nobody writes into the pipe: whoever opened it to read would wait for ever.
+  /// Nothing writes into the pipe: opening it for reading would wait for ever.
   @Test func aPipeInPlaceOfADatabase() throws {
     let bench = try Workbench()
     let pipe = bench.path("pipe")
@@ -39,7 +39,7 @@ import Testing
     ).finish(within: 10)
     #expect(copied.status == 73)
     #expect(bench.names() == ["in.csv", "pipe", "t.sheaf"])
-    // As a library: what follows a link to it, too.
+    // The library refuses it too, also behind a link.
     try FileManager.default.createSymbolicLink(
       atPath: bench.path("link"), withDestinationPath: pipe)
     for access in [Database.Options.Access.readOnly, .existing, .create] {
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// The limit of a file's size is an error like a full disk, and what was committed stays.
+  /// The system's limit of a file's size is an error like a full disk, and committed batches stay.
   @Test func theLimitOfAFilesSize() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n" + (1...100_000).map { "\($0),\($0 &* 7919)\n" }.joined())
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  /// A dry run that is refused leaves nothing beside the database.
+  /// A dry run that is refused leaves no file beside the database.
   @Test func aRefusedDryRun() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n1,2\n")
@@ -133,14 +133,14 @@ import Testing
         "tune", bench.path("in.csv"), "--output", bench.path("results"), "--batch-sizes", "1",
         "--max-seconds", "600",
       ])
-      // Stopped, it cannot end by itself, as a short one would.
+      // A stopped child cannot end by itself, as a fast one would.
       var child: Int32 = 0
       process.waitWhile {
         let children = processes(naming: bench.path("in.csv")).filter {
           $0.value.contains("tune-run")
         }
         guard let found = children.keys.first, kill(found, SIGSTOP) == 0 else { return true }
-        // It may be about to ask for its end, or it has come to it.
+        // The child may not have asked for its parent's signal yet, or may have ended.
         guard isStopped(found), hasOpened(found, bench.path("in.csv")) else {
           kill(found, SIGCONT)
           return true
@@ -154,7 +154,7 @@ import Testing
       }
       let left = processes(naming: bench.path("in.csv"))
       #expect(left == [:])
-      // It would keep the output open that is waited for.
+      // A stopped child would keep the output open that the test waits for.
       if left[child] != nil { kill(child, SIGKILL) }
       #expect(process.finish().signal == SIGKILL)
     }
@@ -170,7 +170,7 @@ import Testing
       }
     }
 
-    /// What decompresses ends with whoever reads it.
+    /// A decompressor ends with the import that reads from it.
     @Test func aKilledImportLeavesNoProgramBehind() throws {
       guard try Tools.run("gzip", ["--version"]) != nil else { return }
       let bench = try Workbench()

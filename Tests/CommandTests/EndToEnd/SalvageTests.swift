@@ -3,13 +3,13 @@ import Foundation
 import Testing
 import TestSupport
 
-/// `sheaf export --salvage`: after damage to a block of any kind, the rows that come are exactly
-/// those that do not lie below it, and the ranges that are told are exactly the others.
+/// `sheaf export --salvage` after damage to a block of any kind: exactly the rows that do not need the
+/// block are exported, and exactly the other keys are reported.
 @Suite("Salvage")
 struct SalvageTests {
   private static let rowCount = 4000
 
-  /// A block, and the keys of the objects that need it.
+  /// A block, and the keys of the objects that depend on it.
   private struct Block {
     let kind: String
     let bytes: Range<Int>
@@ -76,7 +76,7 @@ struct SalvageTests {
       let start = Int(entry.reference.offset)
       let bytes = start..<start + Int(entry.reference.length)
       if entry.reference.isOverlay {
-        // The newest of its blocks comes first.
+        // The newest of its blocks is first.
         let leaf = overlay ?? entry
         overlay = leaf
         blocks.append(Block(kind: "overlay", bytes: bytes, keys: try keys(leaf, table)))
@@ -106,7 +106,7 @@ struct SalvageTests {
     return rows
   }
 
-  /// The ranges that were told.
+  /// The reported ranges of keys.
   private static func told(_ error: String) -> [(keys: ClosedRange<Int64>, objects: Int)] {
     error.split(separator: "\n").compactMap { line in
       guard let match = line.firstMatch(of: /: ([\d,]+) objects? left out, keys (\d+) to (\d+):/),
@@ -166,7 +166,7 @@ struct SalvageTests {
     let blocks = try Self.make(path)
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     let cluster = try #require(blocks.first { $0.kind == "cluster" && $0.keys.contains(101) })
-    // The segments follow each other in the order of the columns: the last one ends before the padding.
+    // Segments are in the order of the columns: the last one ends before the padding.
     bytes[cluster.bytes.upperBound - 9] ^= 1
     try bytes.write(to: URL(fileURLWithPath: path))
     func export(_ options: String...) throws -> SheafProcess.Result {

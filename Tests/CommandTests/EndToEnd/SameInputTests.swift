@@ -4,9 +4,9 @@ import Testing
 
 @testable import Command
 
-/// What `--resume` takes for the input that was imported before.
+/// Which inputs `--resume` takes for ones that were imported before.
 @Suite struct SameInputTests {
-  /// Words of an import of some files into table `t`.
+  /// The arguments of an import of some files into table `t`.
   private func words(_ bench: Workbench, _ names: String..., more: [String] = []) -> [String] {
     ["import"] + names.map(bench.path) + ["--into", bench.database, "--table", "t"] + more
   }
@@ -15,7 +15,7 @@ import Testing
     try FileManager.default.moveItem(atPath: bench.path(name), toPath: bench.path(other))
   }
 
-  /// A state that comes back is a new input: its bytes are those of an older file.
+  /// A file whose contents return to those of an older file is a new input.
   @Test func aNewFileWithTheBytesOfAnOlderOne() throws {
     let bench = try Workbench()
     let keyed = ["--resume", "--key", "id", "--on-conflict", "update"]
@@ -24,12 +24,12 @@ import Testing
       try bench.run(words(bench, name, more: keyed))
     }
     #expect(try bench.export() == "id,state\n1,open\n")
-    // All of them in one run, and none a second time.
+    // The next run imports each of them once.
     let again = try bench.report(words(bench, "1.csv", "2.csv", "3.csv", more: keyed))
     #expect(again["read"].int == 0 && again["files"].count == 3)
   }
 
-  /// The report has a note of it in every form that has notes, whatever was asked for.
+  /// Every kind of report has a note of it.
   @Test func equalContentsAreNoted() throws {
     let bench = try Workbench()
     try bench.write("1.csv", "a\n1\n2\n")
@@ -50,7 +50,7 @@ import Testing
     #expect(line.contains("note"), "\(line)")
   }
 
-  /// A file that was renamed on purpose.
+  /// A file that was renamed on purpose, found by its contents.
   @Test func contents() throws {
     let bench = try Workbench()
     let contents = ["--resume", "--same-input", "contents"]
@@ -58,23 +58,23 @@ import Testing
     try bench.run(words(bench, "x.log"))
     try move(bench, "x.log", to: "x.log.1")
     try bench.write("x.log", "a\n3\n")
-    // As a rotation leaves them: the new one comes first, under the old one's path.
+    // After a rotation the new log comes first, under the old one's path.
     let report = try bench.report(words(bench, "x.log", "x.log.1", more: contents))
     #expect(report["read"].int == 1 && report["files"][1]["resumedAt"]["complete"].bool == true)
     #expect(try bench.export("--no-header") == "1\n2\n3\n")
-    // And once more, with the next one.
+    // The same after the next rotation.
     try move(bench, "x.log.1", to: "x.log.2")
     try move(bench, "x.log", to: "x.log.1")
     try bench.write("x.log", "a\n4\n")
     try bench.run(words(bench, "x.log", "x.log.1", "x.log.2", more: contents))
     #expect(try bench.export("--no-header") == "1\n2\n3\n4\n")
-    // By its path alone each of them has changed.
+    // By its path alone each file has changed.
     let refused = try bench.run(
       words(bench, "x.log.2", more: ["--resume"]), status: .done)
     #expect(refused.outputText.contains("which was imported before: it was imported too"))
   }
 
-  /// A file whose import was stopped on the way, and which was renamed then.
+  /// A file that was renamed after its import was interrupted.
   @Test func renamedInTheMiddle() throws {
     let bench = try Workbench()
     try bench.write("a.csv", "a\n" + (1...50).map { "\($0)\n" }.joined())
@@ -88,7 +88,7 @@ import Testing
     #expect(try bench.report(words(bench, "b.csv", more: ["--resume"]))["read"].int == 0)
   }
 
-  /// A link is what it leads to, and a path is what it is from every folder.
+  /// A link stands for its target, and a path is the same from every folder.
   @Test func linksAndRelativePaths() throws {
     let bench = try Workbench()
     try bench.write("a.csv", "a\n1\n")
@@ -101,7 +101,7 @@ import Testing
       + "t.sheaf --table t --resume --report json"
     let relative = try SheafProcess.run(["-c", script], program: "/bin/sh")
     #expect(try Report(relative.output)["read"].int == 0)
-    // Given as two links it is one file, given twice.
+    // Two links to one file are the same input, given twice.
     let twice = try bench.run(words(bench, "a.csv", "link.csv"), status: .usage)
     #expect(twice.errorText.contains("are the same file"))
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// A database of a test's own on a server that tests share.
+/// A test's own database on a server that all tests share.
 ///
 /// Thread rule: one thread at a time.
 final class ServerBench {
@@ -13,7 +13,7 @@ final class ServerBench {
   let server: PostgreSQLServer
   let database: String
 
-  /// Nil where no server can be had: a line says so.
+  /// Nil, with a printed line, where no server can be started.
   private static let shared = Shared()
 
   private final class Shared: @unchecked Sendable {
@@ -33,7 +33,7 @@ final class ServerBench {
     }
   }
 
-  /// - Parameter server: one of the test's own; nil: the shared one.
+  /// - Parameter server: the test's own server; nil: the shared one.
   init?(_ own: PostgreSQLServer? = nil) throws {
     guard let server = try own ?? Self.shared.get() else { return nil }
     self.server = server
@@ -50,8 +50,8 @@ final class ServerBench {
 
   func value(_ statements: String) throws -> String { try query(statements).first?.first ?? "" }
 
-  /// Makes a table `t` for `rows` that takes so many and then keeps every batch waiting until `openGate`:
-  /// what is done meanwhile is done in the middle of an import, however slow the machine is.
+  /// Makes a table `t` that takes as many rows and then keeps every batch waiting until `openGate`, so
+  /// that a test can act in the middle of an import, however slow the machine is.
   func makeGatedTable(_ count: Int) throws {
     _ = try query(
       "CREATE TABLE t (id int, text text); CREATE TABLE gate (id int); INSERT INTO gate VALUES (1); CREATE "
@@ -61,7 +61,7 @@ final class ServerBench {
     )
   }
 
-  /// Waits until the table has taken what it takes.
+  /// Waits until the table has taken all rows before the gate.
   func awaitGate(_ count: Int) throws {
     for _ in 0..<3000 {
       if Int(try value("SELECT count(*) FROM t")) ?? 0 >= count { return }
@@ -72,7 +72,7 @@ final class ServerBench {
 
   func openGate() throws { _ = try query("DELETE FROM gate") }
 
-  /// An import of files of the bench.
+  /// The arguments of an import of files of the bench.
   func words(_ files: [String], _ more: [String], port: UInt16? = nil) -> [String] {
     ["import"] + files.map(bench.path) + ["--into", address(port: port)]
       + ["--rejects", bench.path("rejects.csv")] + more
@@ -92,7 +92,7 @@ final class ServerBench {
     try bench.report(words(files, more), sourceLocation: sourceLocation)
   }
 
-  /// Numbered rows of `id,text`, with what `COPY` and CSV escape in them.
+  /// Numbered rows of `id,text`, with all that `COPY` and CSV escape.
   static func rows(_ count: Int, from first: Int = 1) -> String {
     let texts = [
       "plain", "\"a,b\"", "\"two\nlines\"", "back\\slash", "\"tab\there\"", "\\N", "\"\"", "é",
@@ -102,7 +102,7 @@ final class ServerBench {
     return csv
   }
 
-  /// A digest of what `rows` makes of numbers `1...count`, by the server's own reckoning.
+  /// Compares the table with the digest of `rows(1...count)`, which the server computes itself.
   func expectRows(_ count: Int, in table: String, sourceLocation: SourceLocation = #_sourceLocation)
     throws
   {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Command
 
-/// Columns that a table of a server's gets while it is loaded.
+/// Columns that are added to a server's table while it is loaded.
 @Suite struct ServerColumnTests {
   @Test("Surplus fields come into columns of their own, of the types that they have")
   func extend() throws {
@@ -25,14 +25,14 @@ import Testing
           + "ordinal_position") == [
           ["id", "bigint"], ["t", "text"], ["extra1", "bigint"], ["extra2", "text"],
         ])
-    // A wider file gives the table one more; what does not fit its column is rejected.
+    // A wider file adds a column; a value that does not fit its column is rejected.
     try bench.bench.write("b.csv", "id,t\n6,e,y\n7,f,9,z,2020-01-02\n")
     let wider = try bench.report(["b.csv"], more + ["--max-rejects", "1"])
     #expect(wider["imported"].int == 1 && wider["rejected"].int == 1, "\(wider)")
     #expect(
       try bench.query("SELECT id, extra1, extra2, extra3 FROM t WHERE id > 5")
         == [["7", "9", "z", "2020-01-02"]])
-    // An input that was begun before does not mind.
+    // An input that was begun before the column was added resumes all the same.
     try bench.run(["a.csv"], more + ["--resume"])
     #expect(try bench.value("SELECT count(*) FROM t") == "6")
   }
@@ -72,7 +72,7 @@ import Testing
       try bench.query("SELECT id, \"we\"\"ird; x\" + 1, day + 1, n + 1 FROM t ORDER BY id") == [
         ["1", "3.5", "2020-01-03", ""], ["2", "", "", "8"],
       ])
-    // The types of what can be read only once have to be told.
+    // An input that can be read only once needs its types given.
     let pipe = ["import", "-", "--into", bench.address(), "--table", "t", "--new-columns"]
     try bench.bench.run(pipe, input: "id,other\n1,2\n", status: .usage)
     try bench.bench.run(pipe + ["--types", "id:int,other:int"], input: "id,other\n1,2\n")

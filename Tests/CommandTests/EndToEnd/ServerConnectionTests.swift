@@ -35,7 +35,7 @@ import Testing
         "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = 'sheaf'"
       )
         == "t")
-    // Another authority's; none at all; another password; no encryption.
+    // A certificate of another authority; none; a wrong password; no encryption.
     let other = bench.path("other.crt")
     try bench.write("other.crt", "no certificate")
     for (result, words) in [
@@ -53,7 +53,7 @@ import Testing
     #expect(try server.value("SELECT count(*) FROM t") == "1000")
   }
 
-  /// A machine that is down refuses nothing: it says nothing at all.
+  /// A machine that is down sends no refusal.
   @Test("A host that says nothing is passed over for the next one, as one that refuses is")
   func silentHost() throws {
     guard let bench = try ServerBench(), let (silent, port) = Sockets.listen(),
@@ -88,7 +88,7 @@ import Testing
     else { return }
     try bench.bench.write("a.csv", ServerBench.rows(100))
     _ = try bench.query("CREATE TABLE t (id int, text text)")
-    // Where the checkpoint tables are there nothing is made before the first batch.
+    // If the checkpoint tables exist, nothing is created before the first batch.
     try bench.run(["a.csv"], ["--table", "t"])
     try server.becomeStandby()
     for more in [["--table", "t"], ["--table", "u", "--create"]] {
@@ -121,13 +121,13 @@ import Testing
     let result = try SheafProcess.run(words)
     #expect(result.status == 0, "\(result.errorText)")
     try bench.expectRows(4000, in: "t")
-    // Keys, whose rows wait in a temporary table.
+    // Keyed rows, which wait in a temporary table.
     let keyed = try SheafProcess.run(
       bench.words(
         ["k.csv"], ["--table", "k", "--key", "id", "--on-conflict", "update"], port: pool.port))
     #expect(keyed.status == 0, "\(keyed.errorText)")
     #expect(try bench.query("SELECT * FROM k ORDER BY id") == [["1", "c"], ["2", "b"]])
-    // Home again, through the pool, too.
+    // The way back, also through the pool.
     let url = bench.address(port: pool.port) + "?query=TABLE t"
     let home = try SheafProcess.run(["import", url, "--into", bench.bench.database])
     #expect(home.status == 0, "\(home.errorText)")

@@ -9,7 +9,7 @@ private enum Versions {
   static let cockroachDB = "CockroachDB CCL v25.2.0 (x86_64-pc-linux-gnu)"
 }
 
-/// Engines and failures that are not to be had here, by a server that says so before a real one.
+/// Engines and failures that cannot be produced here: a scripted server before a real one plays them.
 @Suite struct ServerEngineImportTests {
   private static let rowCount = 4000
   private static let more = [
@@ -23,7 +23,7 @@ private enum Versions {
     return bench
   }
 
-  /// Counts queries that have a text in them.
+  /// Counts the queries that contain a text.
   private final class Counter: @unchecked Sendable {
     // @unchecked: guarded by `lock`.
     private let lock = Lock()
@@ -115,14 +115,14 @@ private enum Versions {
     let found = try Self.imported(bench) { query in
       if query == "SELECT version()" { return .value(Versions.cockroachDB) }
       if unknown.contains(where: query.contains) { return .failure(code: "42704") }
-      // Where it was not even asked: 40001 at each fifth.
+      // Every fifth commit fails with 40001 without having been asked.
       if query == "COMMIT", counter.next() % 5 == 4 { return .failure(code: "40001") }
       return .pass
     }
     guard let found else { return }
     #expect(found.result.status == 0, "\(found.result.errorText)")
     try bench.expectRows(Self.rowCount, in: "t")
-    // autocommit_before_ddl would commit what was before it.
+    // autocommit_before_ddl would commit the statements before.
     var isOpen = false
     for query in found.queries where !query.hasPrefix("SELECT") {
       if query.hasPrefix("BEGIN") { isOpen = true }
@@ -130,7 +130,7 @@ private enum Versions {
       #expect(!query.contains("CREATE") && !query.contains("TRUNCATE") || !isOpen, "\(query)")
     }
     #expect(found.queries.contains { $0.hasPrefix("BEGIN ISOLATION LEVEL SERIALIZABLE") })
-    // Rows are refused one by one without a word of deferred constraints.
+    // Rows are refused one by one, without statements about deferred constraints.
     try bench.bench.write("a.csv", "id,text\n1,x\nnone,y\n99999999999,z\n")
     let refused = try Self.imported(
       bench, ["--table", "t", "--max-rejects", "2", "--types", "id:text"]
@@ -205,7 +205,7 @@ private enum Versions {
 
     func add(_ number: Int) {
       lock.withLock {
-        // Claims commit, too, and are no batches.
+        // Commits of claims are no batches.
         count = max(0, count + number)
         highest = max(highest, count)
       }
@@ -214,7 +214,7 @@ private enum Versions {
     var most: Int { lock.withLock { highest } }
   }
 
-  /// A database with what Citus has in its catalogue, and nothing of what it does.
+  /// A database with the catalogue of Citus and none of its functions.
   private static func citus(_ group: Int) throws -> (server: PostgreSQLServer, bench: ServerBench)?
   {
     guard
@@ -259,7 +259,7 @@ private enum Versions {
     try bench.run(
       ["b.csv"], ["--table", "f", "--create", "--distribute-by", "fail"], status: .dataRefused)
     #expect(try bench.value("SELECT to_regclass('f') IS NULL") == "t")
-    // A table that is there and is on one machine.
+    // An existing table that is on one machine.
     _ = try bench.query("CREATE TABLE plain (id int, text text)")
     try bench.run(["a.csv"], ["--table", "plain", "--distribute-by", "id"], status: .usage)
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// What is said, and with which status, where a server cannot be imported into.
+/// Error lines and statuses where a server cannot be imported into.
 @Suite struct ServerErrorTests {
   private static func run(_ words: [String], environment: [String: String] = [:]) throws
     -> SheafProcess.Result
@@ -124,8 +124,10 @@ import Testing
     Self.expect(try Self.run(["--into", "host=x SECRET"]), 64, "cannot be read")
     Self.expect(try Self.run(["--into", bench.address(), "--table", "none"]), 64, "42P01")
     _ = try bench.query(
-      "CREATE TABLE t (id int); CREATE VIEW v AS SELECT 1 AS id, 'x' AS text; CREATE UNLOGGED TABLE u (id int, "
-        + "text text); CREATE TABLE n (id int, text text, other int NOT NULL); CREATE TABLE g (id int, text text "
+      "CREATE TABLE t (id int); CREATE VIEW v AS SELECT 1 AS id, 'x' AS text; CREATE UNLOGGED TABLE "
+        + "u (id int, "
+        + "text text); CREATE TABLE n (id int, text text, other int NOT NULL); CREATE TABLE g (id "
+        + "int, text text "
         + "GENERATED ALWAYS AS ('x') STORED); CREATE TABLE k (id int, text text)")
     Self.expect(try Self.run(["--into", bench.address(), "--table", "t"]), 64, "42703")
     Self.expect(try Self.run(["--into", bench.address(), "--table", "v"]), 64, "view")
@@ -209,14 +211,15 @@ import Testing
     try bench.run(["a.csv"], ["--table", "t"])
     let role = "r" + bench.database
     _ = try bench.query(
-      "CREATE ROLE \(role) LOGIN PASSWORD 'sheaf'; REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT INSERT ON t TO "
+      "CREATE ROLE \(role) LOGIN PASSWORD 'sheaf'; REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT "
+        + "INSERT ON t TO "
         + "\(role)")
     let words = [
       "import", bench.bench.path("a.csv"), "--into",
       bench.server.address(user: role, database: bench.database),
       "--table", "t",
     ]
-    // What is missing is told.
+    // The error names what is missing.
     let refused = try bench.bench.run(words, status: .inputMissing)
     #expect(refused.errorText.contains("[42501]"), "\(refused.errorText)")
     _ = try bench.query(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Command
 
-/// Tables of files into a server.
+/// Tables of database files loaded into a server.
 @Suite(.serialized) struct ServerExportTests {
   /// A bench with a server and a file of numbered rows.
   private static func made(_ count: Int) throws -> ServerBench? {
@@ -28,7 +28,8 @@ import Testing
     guard let bench = try ServerBench() else { return }
     try bench.bench.write(
       "a.csv",
-      "i,d,n,b,day,at,time,u,t\n\"1,234\",1.5,\"$1,234.50\",yes,\"August 3, 2018\",2018-08-03T12:00:00+02:00,09:05,"
+      "i,d,n,b,day,at,time,u,t\n\"1,234\",1.5,\"$1,234.50\",yes,\"August 3, "
+        + "2018\",2018-08-03T12:00:00+02:00,09:05,"
         + "F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6,\" a\nb\\ \"\n7,,$5,no,\"May 1, 2020\",,,,\"\"\n,NaN,,,,,,,\n"
     )
     try bench.bench.run([
@@ -150,7 +151,8 @@ import Testing
     guard let bench = try Self.made(20_000) else { return }
     let bytes = try bench.bench.read("t.sheaf")
     var refused = 0
-    // One place, so that the table's beginning can be read where its end cannot; then many. About half of them are read.
+    // First one damaged place, so that the table's beginning can be read and its end cannot; then many.
+    // About half of the rows are read.
     let places = stride(
       from: 16_500, to: bytes.count, by: bytes.count / max(16, Effort.rounds(24, long: 400)))
     for damaged in places.map({ [$0] }) + [Array(stride(from: 16_384, to: bytes.count, by: 97))] {
@@ -161,7 +163,7 @@ import Testing
         "DROP TABLE IF EXISTS t, sheaf_input, sheaf_range, sheaf_lease, sheaf_reject")
       let result = try SheafProcess.run(Self.words(bench, ["--create", "--batch-size", "3000"]))
       if result.status == 0 {
-        // Nobody has read what was changed.
+        // No changed row was loaded.
         try bench.expectRows(20_000, in: "t")
         continue
       }

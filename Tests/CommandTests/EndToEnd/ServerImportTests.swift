@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// Imports into a PostgreSQL server that nothing disturbs.
+/// Undisturbed imports into a PostgreSQL server.
 @Suite struct ServerImportTests {
   @Test("A table is made of the types that all inputs have, and values come by what they mean")
   func creation() throws {
@@ -70,9 +70,11 @@ import Testing
       csv += "\(id),\(quantity)\(id % 100 == 13 ? ",more" : "")\n"
     }
     try bench.bench.write("a.csv", csv)
-    // 99999 is beyond the type, with a line; the check has one, too; the deferred constraint has none.
+    // The server names the line of 99999, which its type cannot hold, and that of the check; the
+    // deferred constraint names none.
     _ = try bench.query(
-      "CREATE TABLE other (id int PRIMARY KEY); INSERT INTO other SELECT * FROM generate_series(1, 480); CREATE "
+      "CREATE TABLE other (id int PRIMARY KEY); INSERT INTO other SELECT * FROM generate_series(1, "
+        + "480); CREATE "
         + "TABLE t (id int REFERENCES other DEFERRABLE INITIALLY DEFERRED, qty smallint CHECK (qty >= 0))"
     )
     let result = try bench.run(["a.csv"], ["--table", "t"], status: .dataRefused)
@@ -95,13 +97,13 @@ import Testing
   @Test("Rows may refer to others of their batch, in any order, and to those of batches before")
   func ownReferences() throws {
     guard let bench = try ServerBench() else { return }
-    // Each row refers to the one behind it, the last of a batch to the last of the batch before.
+    // Each row refers to the next one, the last row of a batch to the last one of the batch before.
     var csv = "id,parent,n\n"
     for id in 1...801 {
       let parent =
         switch id {
         case 57: "9999"
-        // In the batch behind.
+        // It refers to a row of the next batch.
         case 601: "801"
         case 200, 801: ""
         default: id % 200 == 0 ? "\(id - 200)" : "\(id + 1)"
@@ -119,14 +121,14 @@ import Testing
         Int($0.prefix { $0 != "," })
       }
     }
-    // With a row go those that refer to it, and no others.
+    // With a refused row those that refer to it are refused, and no others.
     let refused = Array(1...57) + Array(401...450)
     #expect(try numbers("rejects.csv") == refused + [601])
     #expect(
       try bench.bench.text("rejects.csv.reasons.jsonl").contains("import the rejected records once")
     )
     #expect(try bench.value("SELECT count(*) FROM t") == "\(801 - refused.count - 1)")
-    // What it refers to is there now.
+    // The rows that they refer to exist now.
     try bench.bench.write("b.csv", bench.bench.text("rejects.csv"))
     try bench.run(["b.csv"], more)
     #expect(try numbers("rejects.2.csv") == refused)
@@ -151,13 +153,15 @@ import Testing
   )
   func otherCodes() throws {
     guard let bench = try ServerBench() else { return }
-    // Not to be compressed.
+    // Values that do not compress.
     var random = SplitMix64(seed: 5)
     let long = (0..<400).map { _ in String(random.next(), radix: 36) }.joined()
     try bench.bench.write("a.csv", "id,text\n1,x\n2,\(long)\n3,no\n4,z\n")
     _ = try bench.query(
-      "CREATE TABLE t (id int, text text); CREATE INDEX ON t (text); CREATE FUNCTION f() RETURNS trigger LANGUAGE "
-        + "plpgsql AS 'BEGIN IF NEW.text = ''no'' THEN RAISE ''not this'' USING ERRCODE = ''45000''; END IF; RETURN "
+      "CREATE TABLE t (id int, text text); CREATE INDEX ON t (text); CREATE FUNCTION f() RETURNS "
+        + "trigger LANGUAGE "
+        + "plpgsql AS 'BEGIN IF NEW.text = ''no'' THEN RAISE ''not this'' USING ERRCODE = ''45000''; "
+        + "END IF; RETURN "
         + "NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()")
     let report = try bench.report(["a.csv"], ["--table", "t", "--max-rejects", "2"])
     #expect(report["imported"].int == 2 && report["rejected"].int == 2)
@@ -202,7 +206,7 @@ import Testing
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", "id\n1\n")
     _ = try bench.query("CREATE SCHEMA a; CREATE SCHEMA \"a.b\"; CREATE SCHEMA \"c.d\"")
-    // In the first schema that is there; the table that is there counts more.
+    // The table is made in the first existing schema of the search path; an existing table comes first.
     for (name, table) in [
       ("c.d.t", "\"c.d\".t"), ("c.d.t.u", "\"c.d\".\"t.u\""), ("a.b.t", "a.\"b.t\""),
       ("a.x", "a.x"),
@@ -231,7 +235,7 @@ import Testing
     func field(_ text: String) -> String {
       "\"" + text.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
     }
-    // In names of files, columns, keys and tables, in values, and in values that are rejected.
+    // The mark is in names of files, columns, keys and tables, in values, and in rejected values.
     let file = "f\(mark)\u{301}.csv"
     try bench.bench.write(
       file, "\(field(evil)),n,t\n\(field(evil)),1,\(field(evil))\nb,\(field(evil)),c\n")
@@ -284,7 +288,7 @@ import Testing
           ["1", "1234.5", id.lowercased(), "x1", "1", "t"], ["2", "5", "", "x2", "2", "t"],
           ["4", "", id.lowercased(), "x4", "4", "t"],
         ])
-    // A table that does not have such a column.
+    // A table without such a column.
     _ = try bench.query("CREATE TABLE other (id int, p text, u uuid)")
     let result = try bench.run(
       ["a.csv"], ["--table", "other", "--record-number=n"], status: .usage)
@@ -297,7 +301,8 @@ import Testing
     try bench.bench.write("a.csv", ServerBench.rows(10))
     _ = try bench.query(
       "CREATE TABLE t (id int, text text); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF "
-        + "NEW.id = 5 THEN RETURN NULL; END IF; RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH "
+        + "NEW.id = 5 THEN RETURN NULL; END IF; RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON "
+        + "t FOR EACH "
         + "ROW EXECUTE FUNCTION f()")
     let result = try bench.run(["a.csv"], ["--table", "t"], status: .dataRefused)
     #expect(result.errorText.contains("took 9 of 10"))
@@ -310,7 +315,8 @@ import Testing
     try bench.bench.write("a.csv", ServerBench.rows(10))
     _ = try bench.query(
       "CREATE TABLE t (id int PRIMARY KEY, text text); INSERT INTO t VALUES (5, 'old'), (6, 'old'); CREATE "
-        + "FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id IN (5, 7) THEN RETURN NULL; END IF; "
+        + "FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.id IN (5, 7) THEN RETURN "
+        + "NULL; END IF; "
         + "RETURN NEW; END'; CREATE TRIGGER x BEFORE \(event) ON t FOR EACH ROW EXECUTE FUNCTION f()"
     )
     let result = try bench.run(
@@ -325,17 +331,20 @@ import Testing
   func othersAtTheSameKeys() throws {
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", ServerBench.rows(300))
-    // Another one's rows are committed when the statement that comes upon them has begun already.
+    // Another transaction commits its rows after the statement that meets them has begun.
     _ = try bench.query(
-      "CREATE TABLE t (id int PRIMARY KEY, text text); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS "
+      "CREATE TABLE t (id int PRIMARY KEY, text text); CREATE FUNCTION f() RETURNS trigger LANGUAGE "
+        + "plpgsql AS "
         + "'BEGIN IF NEW.id = 1 AND current_setting(''application_name'') <> ''psql'' THEN WHILE NOT EXISTS "
-        + "(SELECT 1 FROM t WHERE id = 250) LOOP PERFORM pg_sleep(0.01); END LOOP; END IF; RETURN NEW; END'; CREATE "
+        + "(SELECT 1 FROM t WHERE id = 250) LOOP PERFORM pg_sleep(0.01); END LOOP; END IF; RETURN "
+        + "NEW; END'; CREATE "
         + "TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()")
     let process = try SheafProcess(
       bench.words(
         ["a.csv"], ["--table", "t", "--key", "id", "--on-conflict", "update", "--report", "json"]))
     let isWaiting =
-      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%ON CONFLICT%' AND "
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%ON "
+      + "CONFLICT%' AND "
       + "application_name LIKE 'sheaf%' AND wait_event = 'PgSleep'"
     while try bench.value(isWaiting) == "0" { System.sleep(milliseconds: 20) }
     _ = try bench.query("INSERT INTO t VALUES (250, 'x'), (251, 'x'), (240, 'plain')")
@@ -362,11 +371,14 @@ import Testing
       }
       try bench.bench.write(name, csv)
     }
-    // Partitions do not tell by `xmax` what was inserted; some have their columns in another order.
+    // In partitions `xmax` does not tell inserted rows; some partitions have their columns in another
+    // order.
     let partitioning =
       isPartitioned
-      ? " PARTITION BY HASH (id); CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0); CREATE "
-        + "TABLE t1 (b text, a bigint NOT NULL, id bigint NOT NULL); ALTER TABLE t ATTACH PARTITION t1 FOR VALUES "
+      ? " PARTITION BY HASH (id); CREATE TABLE t0 PARTITION OF t FOR VALUES WITH (MODULUS 2, "
+        + "REMAINDER 0); CREATE "
+        + "TABLE t1 (b text, a bigint NOT NULL, id bigint NOT NULL); ALTER TABLE t ATTACH PARTITION "
+        + "t1 FOR VALUES "
         + "WITH (MODULUS 2, REMAINDER 1)" : ""
     _ = try bench.query(
       "CREATE TABLE t (id bigint, a bigint, b text, PRIMARY KEY (\(key)))\(partitioning)")
@@ -403,7 +415,7 @@ import Testing
     try bench.bench.run(words + ["--create", "--types", "id:int,text:text"], input: csv)
     try bench.bench.run(words + ["--resume"], input: csv)
     try bench.expectRows(3000, in: "t")
-    // Other bytes are another input, which --resume must not take for this one.
+    // Other bytes are another input, which --resume must not continue.
     try bench.bench.run(words + ["--resume"], input: csv + "1,x\n", status: .dataRefused)
     try bench.bench.run(words, input: csv)
     #expect(try bench.value("SELECT count(*) FROM t") == "6000")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// Rows whose keys are there, in tables of every kind.
+/// Rows whose keys exist already, in tables of every kind.
 @Suite struct ServerKeyTests {
   private static func counts(_ report: Report) -> [Int?] {
     ["imported", "updated", "skipped", "unchanged", "rejected"].map { report[$0].int }
@@ -16,8 +16,10 @@ import Testing
     guard let bench = try ServerBench() else { return }
     let long = (0..<3000).map { "\($0)" }.joined()
     _ = try bench.query(
-      "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); CREATE TABLE t (id "
-        + "int PRIMARY KEY, j json, p point, b box, n numeric, d numeric(9, 2), c char(3), k text COLLATE ci, a int[], "
+      "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); "
+        + "CREATE TABLE t (id "
+        + "int PRIMARY KEY, j json, p point, b box, n numeric, d numeric(9, 2), c char(3), k text "
+        + "COLLATE ci, a int[], "
         + "x text, f float8)")
     let old = [
       "{\"a\":1}", "(1,2)", "(1,1),(0,0)", "1.0", "1.0", "x", "word", "{1,NULL}", long, "0",
@@ -30,11 +32,11 @@ import Testing
     try write(old)
     #expect(Self.counts(try bench.report(["a.csv"], more)) == [1, 0, 0, 0, 0])
     #expect(Self.counts(try bench.report(["a.csv"], more)) == [0, 0, 0, 1, 0])
-    // What the columns make the same of is the same.
+    // Fields that become the same stored value are the same.
     try write(
       old[..<4] + ["1.00", "x  ", "word", "{ 1, null }"] + old[8...])
     #expect(Self.counts(try bench.report(["a.csv"], more)) == [0, 0, 0, 1, 0])
-    // What is not the same is updated, however equal it may be.
+    // Other values are updated, however equal they compare.
     for (column, value, stored) in [
       (0, "{\"a\": 1}", "{\"a\": 1}"), (1, "(2,1)", "(2,1)"), (2, "(3,3),(2,2)", "(3,3),(2,2)"),
       (3, "1.00", "1.00"), (6, "WORD", "WORD"), (8, long + "x", long + "x"), (9, "-0", "-0"),
@@ -54,10 +56,12 @@ import Testing
   func changedKeys() throws {
     guard let bench = try ServerBench() else { return }
     _ = try bench.query(
-      "CREATE TABLE t (k text PRIMARY KEY, v int); CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN "
-        + "NEW.k = lower(NEW.k); RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION "
+      "CREATE TABLE t (k text PRIMARY KEY, v int); CREATE FUNCTION f() RETURNS trigger LANGUAGE "
+        + "plpgsql AS 'BEGIN "
+        + "NEW.k = lower(NEW.k); RETURN NEW; END'; CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW "
+        + "EXECUTE FUNCTION "
         + "f()")
-    // Refused ones are among them in the second round: they are looked for then.
+    // Refused rows are in the second round, too: they are searched then.
     try bench.bench.write("a.csv", "k,v\na,1\nB,2\nb,3\nC,4\nA,5\nd,6\n")
     try bench.bench.write("b.csv", "k,v\nE,1\nF,2147483648\ne,3\nG,4\ng,5\nH,6\n")
     let more = ["--table", "t", "--key", "k", "--max-rejects", "unlimited", "--on-conflict"]
@@ -74,7 +78,7 @@ import Testing
     _ = try bench.query("TRUNCATE t, sheaf_input")
     #expect(Self.counts(try bench.report(["a.csv"], more + ["skip"])) == [4, 0, 2, 0, 0])
     _ = try bench.query("TRUNCATE t, sheaf_input")
-    // Two of one key in one statement: they are looked for, and come one after the other.
+    // Two rows of one key in one statement: they are found, and applied one after the other.
     #expect(Self.counts(try bench.report(["a.csv"], more + ["update"])) == [4, 2, 0, 0, 0])
     #expect(
       try bench.query("SELECT * FROM t ORDER BY k")
@@ -98,7 +102,7 @@ import Testing
       #expect(
         try bench.query("SELECT * FROM t ORDER BY 1") == [["7", "1", last], ["8", "2", "2"]])
       if policy == "error" || policy == "skip" { continue }
-      // As the key another column: the number would be another.
+      // The other column is the key: the row gets another number.
       let isFixed = kind == "ALWAYS"
       let result = try bench.run(["b.csv"], more + ["k"], status: isFixed ? .usage : .done)
       #expect(!isFixed || result.errorText.contains("'id'"), "\(result.errorText)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// Several processes, as on several machines, with the same command.
+/// Several processes run the same command, as on several machines.
 @Suite(.serialized) struct ServerLeaseTests {
   private static let more = [
     "--table", "t", "--batch-size", "50", "--resume", "--lease", "2", "--wait", "60",
@@ -16,7 +16,7 @@ import Testing
     guard let bench = try ServerBench() else { return }
     try bench.bench.write("a.csv", ServerBench.rows(40_000))
     try bench.makeGatedTable(500)
-    // Nothing but the range's row fences it then: no count of what was acknowledged.
+    // Only the range's row fences it then, not a count of acknowledged ranges.
     let stopped = try SheafProcess(bench.words(["a.csv"], Self.more + ["--durability", "full"]))
     try bench.awaitGate(500)
     stopped.signal(SIGSTOP)
@@ -71,7 +71,7 @@ import Testing
     System.sleep(milliseconds: 2500)
     let third = try bench.run(["a.csv"], without, status: .usage)
     #expect(third.errorText.contains("--resume"))
-    // Other batches than those that are there cannot be gone on with.
+    // Another batch size cannot continue the existing ranges.
     try bench.run(
       ["a.csv"], ["--table", "t", "--batch-size", "51", "--resume", "--lease", "2"], status: .usage)
     try bench.run(["a.csv"], Self.more)
@@ -97,7 +97,7 @@ import Testing
     let count = try bench.value("SELECT count(*) FROM t")
     #expect(count == (try bench.value("SELECT sum(imported) FROM sheaf_range")))
     #expect(count != "40000")
-    // The lease was given back: nobody waits for its end.
+    // The lease was given back: the next process need not wait for its end.
     try bench.run(["a.csv"], Self.more.dropLast(2) + ["--wait", "0"])
     try bench.expectRows(40_000, in: "t")
   }

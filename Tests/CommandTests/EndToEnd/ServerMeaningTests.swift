@@ -3,14 +3,16 @@ import Testing
 
 @testable import Command
 
-/// Values go into a server's columns by what they mean.
+/// Values are stored in a server's columns by their meaning.
 @Suite struct ServerMeaningTests {
   @Test("A domain is loaded as the type that it is made of, through any number of domains")
   func domains() throws {
     guard let bench = try ServerBench() else { return }
     _ = try bench.query(
-      "CREATE DOMAIN price AS numeric(10,2) CHECK (VALUE >= 0); CREATE DOMAIN net AS price; CREATE DOMAIN day AS "
-        + "date; CREATE DOMAIN flag AS boolean; CREATE DOMAIN word AS text; CREATE DOMAIN list AS int[]; CREATE "
+      "CREATE DOMAIN price AS numeric(10,2) CHECK (VALUE >= 0); CREATE DOMAIN net AS price; CREATE "
+        + "DOMAIN day AS "
+        + "date; CREATE DOMAIN flag AS boolean; CREATE DOMAIN word AS text; CREATE DOMAIN list AS "
+        + "int[]; CREATE "
         + "TABLE t (p net, d day, f flag, w word, l list)")
     try bench.bench.write(
       "a.csv",
@@ -25,7 +27,7 @@ import Testing
     #expect(try bench.bench.text("rejects.csv.reasons.jsonl").contains("[23514]"))
   }
 
-  /// Numbers as countries write them, and the sum that they have.
+  /// Numbers in the notations of several countries, and their sum.
   private static let numbers = [
     ("p;x\n1,5;a\n2,25;b\n-3,5;\n", "0.25"), ("p;x\n1.234,5;a\n7;b\n", "1241.5"),
     ("p,x\n\"1,234.50\",a\n2000,b\n\"3,000\",c\n", "6234.50"), ("p;x\n1,5;a\nNA;b\n2,5;c\n", "4.0"),
@@ -41,13 +43,13 @@ import Testing
     if !creates {
       _ = try bench.query("CREATE DOMAIN price AS numeric; CREATE TABLE t (p \(type), x text)")
     }
-    // A condition compares numbers, too; a null fulfils none.
+    // `--check` compares numbers, too; a null satisfies no condition.
     let check = input.csv.contains("NA") ? [] : ["--check", "p > -4"]
     let more = ["--table", "t"] + check
     let report = try bench.report(["a.csv"], more + (creates ? ["--create"] : []))
     #expect(report["rejected"].int == 0, "\(report)")
     #expect(try bench.value("SELECT sum(p::numeric) = \(input.sum) FROM t") == "t")
-    // A later run reads them in the same way.
+    // A later run reads the values in the same way.
     try bench.run(["a.csv"], more + ["--resume"])
   }
 
@@ -56,7 +58,7 @@ import Testing
     arguments: [
       ("p;x\n1,234;a\n", []), ("p;x\n1,5;a\n", ["--types", "p:double"]),
       ("p;x\n1,5;a\n", ["--decimal", "point"]),
-      // Lists, in a file with commas between its fields.
+      // Lists, in a file whose delimiter is the comma.
       ("p,x\n\"1,5\",a\n", []),
     ])
   func unclear(_ csv: String, _ more: [String]) throws {

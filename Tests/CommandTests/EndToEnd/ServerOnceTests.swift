@@ -5,7 +5,8 @@ import Testing
 
 @testable import Command
 
-/// Exactly once, whatever becomes of the loader, the server and the connections between them.
+/// Each record is in the table exactly once, whatever happens to the loader, the server and the
+/// connections.
 @Suite(.serialized) struct ServerOnceTests {
   private static let count = 20_000
   private static let more = [
@@ -19,7 +20,7 @@ import Testing
     return bench
   }
 
-  /// Ranges are there with their rows, and rows with their ranges, at every moment.
+  /// At every moment ranges are there with their rows, and rows with their ranges.
   private static func expectAgreement(
     _ bench: ServerBench, sourceLocation: SourceLocation = #_sourceLocation
   )
@@ -39,7 +40,7 @@ import Testing
     var random = SplitMix64(seed: UInt64.random(in: 0..<1000))
     let seed = random
     var kills = 0
-    // Small ones, so that it takes its time.
+    // Small batches, so that the import takes a while.
     let words = bench.words(
       ["a.csv"],
       [
@@ -57,7 +58,7 @@ import Testing
     #expect(last.status == 0, "\(last.errorText)")
     try bench.expectRows(Self.count, in: "t")
     #expect(kills > 0, "\(seed)")
-    // Once more: nothing is done.
+    // A further run does nothing.
     let report = try Report(SheafProcess.run(words + ["--report", "json"]).output)
     #expect(report["read"].int == 0 && report["resumedAt"]["complete"].bool == true)
     try bench.expectRows(Self.count, in: "t")
@@ -76,7 +77,7 @@ import Testing
     "A server that crashes in the middle is waited for, and nothing is lost or there twice",
     arguments: ["full", "group"])
   func crashedServer(_ durability: String) throws {
-    // A server of the test's own, which flushes as servers do.
+    // A server of the test's own, which flushes as usual.
     guard let server = try PostgreSQLServer.start(), let bench = try Self.made(server) else {
       return
     }
@@ -88,7 +89,7 @@ import Testing
       if round % 2 == 0 { server.stop() } else { server.kill() }
       try server.start()
       let result = process.finish()
-      // An acknowledged batch may be gone with group, and the loader has to say so.
+      // With `group` an acknowledged batch may be lost, and the loader has to say so.
       #expect(
         result.status == 0 || result.status == 75 || result.status == 74, "\(result.errorText)")
       if durability == "full" {
@@ -103,19 +104,20 @@ import Testing
 
   @Test("Commits that are acknowledged and lost in a crash are found by the count at the end")
   func lostCommits() throws {
-    // Nothing is flushed unless somebody waits for it.
+    // The server flushes only when a commit waits for it.
     guard let server = try PostgreSQLServer.start(settings: ["wal_writer_delay=10s", "fsync=off"]),
       let bench = try Self.made(server)
     else { return }
-    // Of the last crash the loader hears nothing: the batches are taken away behind its back.
+    // The loader does not notice the last crash: its batches are removed behind its back.
     guard let proxy = CuttingProxy(to: server.port, statement: "FOR UPDATE", { _ in .none }) else {
       return
     }
     _ = try bench.query(
-      // The lane that has them may be the last one to come to an end.
+      // The lane whose batches are removed may be the last one to end.
       "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN WHILE NOT EXISTS (SELECT 1 FROM "
         + "sheaf_range WHERE first_record = 101) LOOP PERFORM pg_sleep(0.01); END LOOP; DELETE FROM "
-        + "sheaf_range WHERE first_record = 101; DELETE FROM t WHERE id BETWEEN 101 AND 200; RETURN NULL; END'"
+        + "sheaf_range WHERE first_record = 101; DELETE FROM t WHERE id BETWEEN 101 AND 200; RETURN "
+        + "NULL; END'"
     )
     let words = bench.words(
       ["a.csv"], Self.more + ["--durability", "group", "--limit", "5000"], port: proxy.port)
@@ -213,7 +215,7 @@ import Testing
   }
 }
 
-/// Random numbers for threads that do not know each other.
+/// Random numbers that several threads take.
 final class LockedRandom: @unchecked Sendable {
   // @unchecked: guarded by `lock`.
   private let lock = Lock()

@@ -7,7 +7,7 @@ import Testing
 
 /// Queries of a server as inputs.
 @Suite struct ServerQueryTests {
-  /// A bench with a server, and what its queries are called as inputs.
+  /// A bench with a server, and the URLs of its queries.
   private struct Queries {
     let server: ServerBench
     var bench: Workbench { server.bench }
@@ -35,7 +35,7 @@ import Testing
       return result
     }
 
-    /// What comes home of a query.
+    /// What an export has after an import of a query.
     func export(_ query: String, _ more: [String] = []) throws -> String {
       try? FileManager.default.removeItem(atPath: bench.database)
       try run(query, more)
@@ -77,11 +77,12 @@ import Testing
   func infinities() throws {
     guard let queries = try Queries() else { return }
     let csv = try queries.export(
-      "SELECT 'Infinity'::float8 AS \"Infinity\", '-Infinity'::float4 AS f, 'Infinity' AS t UNION ALL SELECT 1.5, "
+      "SELECT 'Infinity'::float8 AS \"Infinity\", '-Infinity'::float4 AS f, 'Infinity' AS t UNION "
+        + "ALL SELECT 1.5, "
         + "'NaN', 'x,\"Infinity'")
     #expect(try queries.types() == ["double", "double", "text"])
     #expect(csv == "Infinity,f,t\ninf,-inf,Infinity\n1.5,NaN,\"x,\"\"Infinity\"\n")
-    // And back, and into another server's table.
+    // The way back, and into another server's table.
     let address = queries.server.address()
     _ = try queries.server.query("CREATE TABLE t (\"Infinity\" float8, f float8, t text)")
     try queries.bench.run(["export", queries.bench.database, "--into", address, "--as", "t"])
@@ -98,16 +99,19 @@ import Testing
     guard let queries = try Queries() else { return }
     let database = queries.server.database
     _ = try queries.server.query(
-      "ALTER DATABASE \(database) SET IntervalStyle = 'sql_standard'; ALTER DATABASE \(database) SET bytea_output "
+      "ALTER DATABASE \(database) SET IntervalStyle = 'sql_standard'; ALTER DATABASE \(database) SET "
+        + "bytea_output "
         + "= 'escape'; ALTER DATABASE \(database) SET DateStyle = 'German'; ALTER DATABASE \(database) SET "
-        + "extra_float_digits = -15; ALTER DATABASE \(database) SET client_encoding = 'LATIN1'; ALTER DATABASE "
+        + "extra_float_digits = -15; ALTER DATABASE \(database) SET client_encoding = 'LATIN1'; "
+        + "ALTER DATABASE "
         + "\(database) SET standard_conforming_strings = off")
     #expect(
       try queries.export(
-        "SELECT INTERVAL '-1 day' AS i, 'é'::bytea AS b, DATE '2018-08-03' AS d, 0.1::float8 + 0.2 AS f, 'é' AS t "
+        "SELECT INTERVAL '-1 day' AS i, 'é'::bytea AS b, DATE '2018-08-03' AS d, 0.1::float8 + 0.2 "
+          + "AS f, 'é' AS t "
           + "FROM pg_sleep(0.01)")
         == "i,b,d,f,t\n-1 days,\\xc3a9,2018-08-03,0.30000000000000004,é\n")
-    // In the same way they go there: in this style `-1 day 02:00` would be less than a day.
+    // The server gets the same style: in another, `-1 day 02:00` would be less than a day.
     try queries.bench.write("a.csv", "i,t\n-1 day 02:00,back\\slash\n")
     _ = try queries.server.query("CREATE TABLE t (i interval, t text)")
     try queries.bench.run(
@@ -125,7 +129,7 @@ import Testing
     #expect(try queries.types() == ["int", "text", "datetime"])
     #expect(try queries.export("SELECT NULL::numeric AS a, 1 AS b") == "a,b\n,1\n")
     #expect(try queries.types() == ["decimal", "int"])
-    // The user's word counts more.
+    // A type that the user gives counts more.
     #expect(try queries.export("SELECT 1 AS a, 2 AS b", ["--types", "b:text"]) == "a,b\n1,2\n")
     #expect(try queries.types() == ["int", "text"])
     #expect(try queries.export("SELECT 1 AS a, 2 AS b", ["--types", "text"]) == "a,b\n1,2\n")
@@ -161,7 +165,7 @@ import Testing
           }
         }.joined() + "')"
     }
-    // Alone, where an empty line is a null, and beside another column.
+    // As the only column, where an empty line is a null, and beside others.
     for list in ["t", "t, 1 AS n", "1 AS n, t"] {
       let query =
         "SELECT \(list) FROM (VALUES \(values.joined(separator: ", ")), (NULL)) AS x (t)"
@@ -184,14 +188,14 @@ import Testing
     #expect(
       try queries.export("SELECT 'a' AS a, 'b' AS b UNION ALL SELECT 'a', 'b'")
         == "a,b\na,b\na,b\n")
-    // A mark is one of the file's at its beginning alone.
+    // A byte-order mark is one at the beginning of a file only.
     #expect(
       try queries.export("SELECT E'\\ufeffa' AS t, 1 AS n")
         .utf8.elementsEqual("t,n\n\u{FEFF}a,1\n".utf8))
     #expect(
       try queries.export("SELECT 1 AS \"x,\"\"y\", 2 AS \"two\nlines\", 3 AS a, 4 AS a")
         == "\"x,\"\"y\",\"two\nlines\",a,a_2\n1,2,3,4\n")
-    // Blanks belong to a name: these are three.
+    // Blanks belong to names: these are three columns.
     #expect(
       try queries.export("SELECT 1 AS \" a\", 2 AS a, 3 AS \" \"") == " a,a, \n1,2,3\n")
   }
@@ -204,14 +208,14 @@ import Testing
     let csv = try queries.bench.export()
     try queries.server.run(["a.csv"], ["--table", "t", "--create"])
     #expect(try queries.export("SELECT * FROM t ORDER BY id -- all of it") == csv)
-    // Again: the same rows once more; with --truncate in their place; with a key onto each other.
+    // A second run adds the same rows; --truncate replaces them; with a key they meet their objects.
     try queries.run("TABLE t")
     #expect(try queries.bench.export().split(separator: "\n").count > 10_000)
     try queries.run("SELECT * FROM t ORDER BY id;", ["--truncate"])
     #expect(try queries.bench.export() == csv)
     try queries.run("SELECT * FROM t WHERE id % 2 = 0", ["--key", "id", "--on-conflict", "update"])
     #expect(try queries.bench.export() == csv)
-    // From one server into another, too.
+    // From one server into another.
     let address = queries.server.address()
     try queries.bench.run(
       [
@@ -273,7 +277,7 @@ import Testing
       status: .dataRefused)
     #expect(result.errorText.contains("22012"), "\(result.errorText)")
     #expect(try queries.bench.export() == "a\n1\n")
-    // What was committed before stays, as of a pipe.
+    // Batches that were committed before the failure stay, as for a pipe.
     try queries.run(
       "SELECT 1 / (4000 - a) AS a FROM generate_series(1, 5000) AS x (a)", status: .dataRefused)
     let count = try queries.bench.export().split(separator: "\n").count - 2

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Command
 
-/// Rows with keys that the server refuses: each is found, no other is rejected, and the rows wait in the
-/// server's table only once.
+/// Rows that the server refuses, in imports with a key: each is found, no other is rejected, and the
+/// rows are copied to the server only once.
 @Suite struct ServerRefusalTests {
   private static let policies = ["error", "skip", "update", "replace"]
 
-  /// What becomes of records, one after the other.
+  /// What an import makes of the records, one after the other.
   private struct Expected {
     var rows: [Int: String] = [:]
     var rejected: [Int] = []
@@ -40,18 +40,23 @@ import Testing
   func random(_ policy: String, _ size: String) throws {
     guard let bench = try ServerBench() else { return }
     _ = try bench.query(
-      "CREATE TABLE other (w int PRIMARY KEY); INSERT INTO other SELECT generate_series(0, 9); CREATE TABLE t (id "
-        + "int PRIMARY KEY, v smallint CHECK (v >= 0), w int REFERENCES other DEFERRABLE INITIALLY DEFERRED); CREATE "
-        + "FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.v = 77 THEN RAISE ''not 77''; END IF; "
-        + "RETURN NEW; END'; CREATE TRIGGER x \(policy == "error" ? "AFTER" : "BEFORE") INSERT ON t FOR EACH ROW EXECUTE "
+      "CREATE TABLE other (w int PRIMARY KEY); INSERT INTO other SELECT generate_series(0, 9); "
+        + "CREATE TABLE t (id "
+        + "int PRIMARY KEY, v smallint CHECK (v >= 0), w int REFERENCES other DEFERRABLE INITIALLY "
+        + "DEFERRED); CREATE "
+        + "FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.v = 77 THEN RAISE ''not "
+        + "77''; END IF; "
+        + "RETURN NEW; END'; CREATE TRIGGER x "
+        + "\(policy == "error" ? "AFTER" : "BEFORE") INSERT ON t FOR EACH ROW EXECUTE "
         + "FUNCTION f()")
-    // With triggers that are run before, rows of `error` are looked for in another way: `ServerKeyTests`.
+    // Where triggers run before the insertion, rows that fail under `error` are searched in another
+    // way: see `ServerKeyTests`.
     var random = SplitMix64(seed: 3)
     for (round, share) in [2, 10, 90].enumerated() {
       var csv = "id,v,w\n"
       var expected = Expected()
       for number in 1...400 {
-        // A key that is refused for its `w` comes once: rows that are not written are not refused.
+        // A key that is refused for its `w` comes only once: rows that are not written are not refused.
         let isOther = Int.random(in: 0..<300, using: &random) < share
         let isBad = !isOther && Int.random(in: 0..<100, using: &random) < share
         let id = isOther ? 10_000 + number : Int.random(in: 0..<250, using: &random)
@@ -80,7 +85,7 @@ import Testing
       #expect(
         rows == expected.rows.sorted { $0.key < $1.key }.map { ["\($0.key)", $0.value] },
         "\(policy) \(size) \(round)")
-      // In the order of the input in the file, too.
+      // The rejects file has the order of the input, too.
       let suffix = round == 0 ? "" : ".\(round + 1)"
       let lines = try bench.bench.text("rejects\(suffix).csv").split(separator: "\n").dropFirst()
       let records = csv.split(separator: "\n").dropFirst().map(String.init)
@@ -104,7 +109,7 @@ import Testing
     #expect(result.status == 0, "\(result.errorText)")
     #expect(try bench.value("SELECT rejected FROM sheaf_input") == "40")
     #expect(server.queries.count { $0.hasPrefix("COPY") } == 2)
-    // For each row an attempt and its end, and a few to come from all rows to one.
+    // For each row an attempt and its end, and a few queries to narrow all rows down to one.
     #expect(server.queries.count < 2 * 40 + 100)
   }
 

@@ -27,7 +27,7 @@ import Testing
     try bench.run(["other.csv"], ["--table", "other", "--create"])
     try bench.run(["a.csv"], Self.truncate)
     try bench.expectRows(1000, in: "t")
-    // Its rows are gone, so it is not passed over; another table's is.
+    // Its rows are gone, so it is imported again; the input of another table is not.
     try bench.run(["b.csv"], ["--table", "t", "--resume"])
     #expect(try bench.value("SELECT count(*) FROM t") == "1001")
     try bench.run(["other.csv"], ["--table", "other", "--resume"])
@@ -43,7 +43,7 @@ import Testing
     let words = bench.words(["a.csv"], Self.truncate + ["--resume", "--lease", "1"])
     let first = try SheafProcess(words)
     try bench.awaitGate(500)
-    // Another that empties the table meanwhile is refused, without --resume.
+    // Another import that would empty the table meanwhile is refused, without --resume.
     let second = try bench.run(["a.csv"], Self.truncate + ["--wait", "1"], status: .busy)
     #expect(second.errorText.contains("is being imported"), "\(second.errorText)")
     first.signal(SIGKILL)
@@ -54,7 +54,7 @@ import Testing
     let result = try SheafProcess.run(words)
     #expect(result.status == 0 && result.outputText.contains("resumed"), "\(result)")
     try bench.expectRows(4000, in: "t")
-    // Done already: nothing is emptied.
+    // The inputs are complete: nothing is emptied.
     #expect(try SheafProcess.run(words).status == 0)
     try bench.expectRows(4000, in: "t")
   }
@@ -71,7 +71,7 @@ import Testing
     first.signal(SIGSTOP)
     try bench.openGate()
     System.sleep(milliseconds: 1500)
-    // What the stopped one has open is ended, not waited for.
+    // The stopped process's transactions are ended, not waited for.
     let second = try SheafProcess.run(bench.words(["b.csv"], Self.truncate + ["--wait", "1"]))
     #expect(second.status == 0, "\(second.errorText)")
     first.signal(SIGCONT)
@@ -79,7 +79,7 @@ import Testing
     try bench.expectRows(300, in: "t")
   }
 
-  /// As of a process that was stopped between the rows of a batch and its commit.
+  /// A transaction like that of a process which was stopped between the rows of a batch and its commit.
   @Test("What a stopped process has open in the middle of a batch is ended, not waited for")
   func stoppedInABatch() throws {
     guard let bench = try Self.made(4000) else { return }

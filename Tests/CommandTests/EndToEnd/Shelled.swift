@@ -2,9 +2,9 @@ import Foundation
 
 @testable import Command
 
-/// Runs the built program from a shell, for redirections and pipelines.
+/// Runs the built program in a shell, for redirections and pipelines.
 enum Shelled {
-  /// - Parameter words: what follows `sheaf`; may go on with pipes and redirections.
+  /// - Parameter words: the text behind `sheaf`; it may continue with pipes and redirections.
   static func run(_ words: String) throws -> SheafProcess.Result {
     try SheafProcess.run(
       ["-c", "\"$SHEAF\" \(words)"], program: "/bin/sh",

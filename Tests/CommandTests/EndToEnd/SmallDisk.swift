@@ -7,12 +7,12 @@ import Testing
 @testable import Command
 
 #if os(Linux)
-  /// A file system of a few kilobytes; only where this process may mount one.
+  /// A file system of a few kilobytes. It needs a process that may mount one.
   final class SmallDisk {
     private let folder: TemporaryFolder
     var path: String { folder.path("disk") }
 
-    /// nil, with the reason printed, where it cannot be had.
+    /// Nil, with the reason printed, where it cannot be mounted.
     init?(kilobytes: Int) throws {
       folder = TemporaryFolder()
       try FileManager.default.createDirectory(

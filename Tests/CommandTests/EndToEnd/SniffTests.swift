@@ -9,7 +9,7 @@ import Testing
   private static let bank =
     "Konto;DE12\nSaldo;12,50;EUR\n\nBuchung;Text;Betrag\n02.01.2020;a;1,5\n03.01.2020;b;-2,5\nSumme;;-1,0\n"
 
-  /// The command that is printed says all that was found: it makes the same of the file.
+  /// The printed command says everything that was found: it reads the file in the same way.
   @Test(arguments: [
     bank, "a,b\n1,2\n", "'a','b'\n'x,y','z'\n", "# c\nid\tn\n1\t2\n", "1|2\n3|4\n",
     "a,b\n\"x \\\"y\\\"\",1\n\"z\",2\n", "Land,2000,2001\nFR,1.5,2.5\n", "\u{FEFF}n;m\n1;2\n",
@@ -41,7 +41,7 @@ import Testing
     #expect(try bench.run(["export", bench.path("in.sheaf")]).outputText == found)
   }
 
-  /// What stands before the table does not hide what stands behind it.
+  /// A preamble before the table does not hide a footer behind it.
   @Test(arguments: ["", "Report, made by me\nFrom,2020\n", "\u{FEFF}", "Report 2020,,,\n,,,\n"])
   func footersOfShortTables(preamble: String) throws {
     let bench = try Workbench()
@@ -78,20 +78,21 @@ import Testing
     try bench.write("in.csv", Self.bank)
     let text = try bench.run(["sniff", bench.path("in.csv")]).outputText
     for line in [
-      "dialect     delimiter (;), quote (\"), escape (doubled), header (yes), encoding utf-8, skipped lines (3)",
+      "dialect     delimiter (;), quote (\"), escape (doubled), header (yes), encoding utf-8, "
+        + "skipped lines (3)",
       "header      yes: column 3 has nothing but numbers", "            Betrag double",
       "candidates  * ; \"  3 fields in",
       "3 lines before the header left out, beginning with 'Konto'",
       "--skip-footer 1", "import      sheaf import ",
     ] { #expect(text.contains(line), "\(line): \(text)") }
-    // Nothing is written, and a pipe will do.
+    // Nothing is written, and a pipe is a possible input.
     #expect(bench.names() == ["in.csv"])
     let piped = try bench.run(["sniff", "-"], input: Self.bank).outputText
     #expect(piped.contains("            Betrag double"))
     #expect(piped.contains("sheaf import - --into stdin.sheaf"))
   }
 
-  /// What was told is in the command, too.
+  /// The command keeps the options that were given.
   @Test func theCommandKeepsWhatWasTold() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n\"x\"y,N A\n")

@@ -11,8 +11,7 @@ import Testing
   import Glibc
 #endif
 
-/// `sheaf torture`, as a person runs it: for a short time, on a disk that keeps its promises, and
-/// on one that does not.
+/// `sheaf torture` for a short time: on a disk that keeps its promises, and on one that does not.
 @Suite struct TortureTests {
   @Test func aDiskThatHolds() throws {
     let bench = try Workbench()
@@ -23,7 +22,7 @@ import Testing
     #expect(report["seed"].int == 7 && report["interrupted"].bool == false)
     #expect((report["rounds"].int ?? 0) >= 1 && (report["seconds"].double ?? 0) >= 1)
     #expect((report["records"].int ?? 0) >= 4000)
-    // At least one that is measured; each round has one that comes to its end, and one that finds nothing
+    // At least one import is measured; each round has one that is complete, and one that finds nothing
     // to do.
     #expect((report["imports"].int ?? 0) >= 3 && (report["comparisons"].int ?? 0) >= 3)
     #expect((report["checks"].int ?? 0) >= 3 && (report["compactions"].int ?? 0) >= 2)
@@ -34,7 +33,8 @@ import Testing
   @Test func aDiskThatDoesNot() throws {
     let bench = try Workbench()
     let words = [
-      // It ends at the first that it finds; beside much else, imports were killed before they had committed anything.
+      // It ends at the first problem; on a busy machine many imports are killed before their first
+      // commit.
       "torture", "--in", bench.path(""), "--seconds", "900", "--seed", "11", "--report", "json",
     ]
     let result = try SheafProcess.run(words, environment: ["SHEAF_TORTURE_DAMAGE": "1"])
@@ -69,7 +69,7 @@ import Testing
     #expect(bench.names() == ["mine.txt"])
   }
 
-  /// What an export may have, and what it may not.
+  /// What an export may have during an import, and what it may not.
   @Test func whatMayBeSeen() throws {
     let bench = try Workbench()
     let folder = try TortureFolder(in: bench.path(""))
@@ -105,7 +105,7 @@ import Testing
     try expect(&state, "id\n1\n22\n33", fails: "in the middle of a record")
     try expect(&state, "id\n1\n22\n333\n", isWhole: true, fails: nil)
 
-    // The second in place of the first: the first as a whole, then never again.
+    // The second input replaces the first: an export has all of the first, and later none of it.
     while plan.isOneTransaction || !plan.replaces {
       plan = TorturePlan(records: 1000, &random)
     }
@@ -145,7 +145,7 @@ import Testing
           ).contains(child) ?? false
         }
       }
-      /// It has asked to end with its parent before it opens anything.
+      /// The child has asked to end with its parent before it opens anything.
       func isAtWork(_ number: Int32) -> Bool {
         let files = (try? System.names(in: "/proc/\(number)/fd")) ?? []
         return files.contains {
@@ -159,7 +159,7 @@ import Testing
         System.sleep(milliseconds: 1)
       }
       #expect(!found.isEmpty)
-      // One that is stopped does not come to its end by itself.
+      // A stopped process cannot end by itself.
       for number in found { kill(number, SIGSTOP) }
       process.signal(SIGKILL)
       _ = process.finish()

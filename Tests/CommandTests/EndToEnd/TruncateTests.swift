@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// `--truncate`: the old table or the new one, and nothing in between.
+/// With `--truncate` readers see the old table or the new one, nothing in between.
 @Suite struct TruncateTests {
   private let old = "a\n" + (1...3000).map { "\($0)\n" }.joined()
 
@@ -24,7 +24,7 @@ import Testing
 
   @Test func aBadFileLeavesTheOldTable() throws {
     let bench = try bench()
-    // The fault is behind the first batch of the usual size, and in the second of two files.
+    // The fault is behind the first batch of the usual size, in the second of two files.
     let bad = "a\n" + (1...2500).map { "\(-$0)\n" }.joined() + "1,2\n"
     try bench.write("good.csv", "a\n7\n")
     try bench.write("bad.csv", bad)
@@ -37,7 +37,7 @@ import Testing
       #expect(refused.errorText.contains("committed so far: 0 batches, 0 objects"))
       #expect(try bench.export() == old)
     }
-    // What is asked for is done.
+    // A batch size that is given holds, also with `--truncate`.
     try bench.run(
       words(bench, "bad.csv", more: truncate + ["--batch-size", "1000"]), status: .dataRefused)
     #expect(try bench.export("--no-header").split(separator: "\n").count == 2000)
@@ -50,7 +50,7 @@ import Testing
     let report = try bench.report(words(bench, "1.csv", "2.csv", more: truncate))
     #expect(report["batches"].int == 2 && report["published"].bool == true)
     #expect(try bench.export() == "a,b,c\n1,x,\n2.5,,y\n")
-    // The next night: one is empty, and the other still takes the place of the old ones.
+    // The next night one file is empty; the other still replaces the old rows.
     try bench.write("1.csv", "")
     let next = try bench.run(words(bench, "1.csv", "2.csv", more: truncate))
     #expect(next.outputText.contains("1.csv is empty"))
@@ -89,13 +89,13 @@ import Testing
         ] + more)
       try process.send("a\n" + (1...30_000).map { "\($0)\n" }.joined())
       System.sleep(milliseconds: 300)
-      // A reader meanwhile.
+      // A reader during the import.
       #expect(try SheafProcess.run(["export", bench.database]).outputText == old)
       process.signal(SIGKILL)
       _ = process.finish()
       #expect(try SheafProcess.run(["export", bench.database]).outputText == old)
     }
-    // An interrupted one says that nothing was committed.
+    // An interrupted import says that nothing was committed.
     let process = try SheafProcess([
       "import", "-", "--into", bench.database, "--table", "t", "--truncate", "--report", "json",
     ])
@@ -120,18 +120,18 @@ import Testing
     }
     try bench.run(words(bench, "none.csv", more: truncate), status: .dataRefused)
     #expect(try bench.export() == old)
-    // Among others it says nothing.
+    // An empty file among others is no error.
     try bench.write("one.csv", "a\n1\n")
     try bench.run(
       words(bench, "header.csv", "one.csv", more: truncate + ["--batch-size", "1000"]))
     #expect(try bench.export() == "a\n1\n")
     try bench.run(words(bench, "header.csv", more: truncate + ["--allow-empty"]))
     #expect(try bench.export() == "a\n")
-    // Nothing is lost of a table that is empty.
+    // An empty table has nothing to lose.
     try bench.run(words(bench, "header.csv", more: truncate))
   }
 
-  /// Five nights: the file holds the old table and the new one, and not more.
+  /// After five nights the file holds the old table and the new one, not more.
   @Test func freedSpaceIsUsedAgain() throws {
     let bench = try Workbench()
     var sizes: [Int] = []

@@ -14,7 +14,7 @@ import Testing
   import Glibc
 #endif
 
-/// `sheaf tune`, as a person runs it: the built program, on small files.
+/// `sheaf tune`: the built program on small files.
 @Suite struct TuneTests {
   static let csv =
     "id,name,score\n" + (1...120).map { "\($0),\"name, \($0 % 7)\",\($0).5\n" }.joined()
@@ -35,7 +35,7 @@ import Testing
     let left = try FileManager.default.contentsOfDirectory(atPath: bench.path("out")).sorted()
     #expect(left == ["report.html", "results.csv", "results.json"])
 
-    // The JSON on standard output is the file's.
+    // Standard output has the JSON of the file.
     let results = try Self.results(bench, "out")
     let said = try Report(printed.output)
     #expect((said.value as? NSDictionary) == (results.value as? NSDictionary))
@@ -47,7 +47,7 @@ import Testing
     #expect(results["settings"]["batchSizes"].count == 3)
     #expect((0..<3).map { results["settings"]["batchSizes"][$0].int } == [7, 50, nil])
 
-    // Every combination once a round, the second round backwards.
+    // Each combination comes once a round; the second round runs backwards.
     let runs = results["runs"]
     #expect(runs.count == 12 && results["summary"].count == 6)
     func name(_ run: Report) -> String {
@@ -68,7 +68,7 @@ import Testing
       }
       #expect((run["compactedBytes"].int ?? 0) <= (run["fileBytes"].int ?? 0))
       #expect((run["seconds"].double ?? 0) > 0 && (run["compactSeconds"].double ?? 0) > 0)
-      // A debug build takes some; what it is not is a parent's gigabytes or nothing.
+      // A plausible figure for a debug build: neither zero nor the gigabytes of the parent.
       #expect((1_000_000..<1_000_000_000).contains(run["peakMemory"].int ?? 0))
     }
 
@@ -94,7 +94,7 @@ import Testing
   private func checkPage(_ bytes: [UInt8], _ results: Report) throws {
     let page = try PageReader(bytes)
     #expect(page.problem == nil)
-    // Self-contained: nothing is fetched, nothing is run.
+    // The page is self-contained: it loads nothing and has no scripts.
     for name in ["script", "img", "iframe", "object", "embed", "base"] {
       #expect(page.elements[name] == nil, "<\(name)>")
     }
@@ -105,7 +105,7 @@ import Testing
     }
     #expect(page.elements["svg", default: 0] >= 4 && text.contains("in &lt;&amp;&gt;.csv"))
     #expect(text.contains("prefers-color-scheme: dark") && text.contains("@media print"))
-    // Every number of the page is what results.json says at that place.
+    // Every number of the page is that of results.json at the named place.
     #expect(page.values.count > 12 * 14)
     for (key, value) in page.values {
       var place = results
@@ -144,7 +144,7 @@ import Testing
     let times = (0..<2).compactMap { results["summary"][$0]["seconds"]["median"].double }
     let smallIsChosen = results["recommendation"]["batchSize"].int == 60
     #expect(times.count == 2 && smallIsChosen == (times[0] <= times[1] * 1.05))
-    // A second run replaces its own files, and nothing else.
+    // A second run replaces its own files only.
     try bench.write("deep/er/out/summary.md", "mine")
     #expect(
       try bench.run([
@@ -155,7 +155,7 @@ import Testing
     #expect(try bench.text("deep/er/out/summary.md") == "mine")
   }
 
-  /// What would take too long is measured on a part, and says so everywhere.
+  /// A setting that would take too long is measured on a part of the input, which every report says.
   @Test func aPartStandsForAll() throws {
     let bench = try Workbench()
     let rows = 60_000
@@ -171,7 +171,7 @@ import Testing
     #expect(records > 0 && records < rows && run["transactions"].int == records)
     #expect(results["input"]["records"].int == rows)
     #expect(summary["scaled"].bool == true && summary["records"].int == records)
-    // All of it takes no less than the part; so few bytes may fit into the same pages.
+    // The whole takes at least as long as the part; a small difference may fit into the same pages.
     for figure in ["seconds", "fileBytes"] {
       let (all, part) = (summary[figure]["median"].double ?? 0, run[figure].double ?? 0)
       #expect(all >= part && part > 0, "\(figure): \(all) of \(part)")
@@ -263,7 +263,7 @@ import Testing
     #expect(try bench.text("in.csv") == Self.csv)
   }
 
-  /// What has been measured so far is kept; before that there is nothing to keep.
+  /// An interrupted run keeps its measurements, if it has any.
   @Test(arguments: [SIGINT, SIGTERM])
   func aSignalEndsItWithWhatThereIs(signal: Int32) throws {
     let bench = try Workbench()
@@ -298,7 +298,7 @@ import Testing
     #expect(bench.names() == ["in.csv", "large.csv", "out"])
   }
 
-  /// A run that was killed leaves its database; the next one there takes it away.
+  /// A killed run leaves its database; the next run in the folder removes it.
   @Test func leftoversOfAKilledRun() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
@@ -320,7 +320,7 @@ import Testing
   }
 }
 
-/// The page, read as XML: that it can be is a part of the test.
+/// Reads the page as XML, which it must be.
 private final class PageReader: NSObject, XMLParserDelegate {
   private(set) var elements: [String: Int] = [:]
   private(set) var references: [String] = []

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Command
 
-/// An undo that is killed at any write, flush or growth of the file leaves all of it or nothing, with all kept
-/// versions; and the next one works.
 #if DEBUG
+  /// An undo that is killed at any write, flush or growth of the file has undone all or nothing; kept
+  /// versions stay, and the next undo works.
   @Suite struct UndoKillTests {
     private func users(_ suffix: String) -> String {
       "id,name\n" + (1...400).map { "\($0),name \($0) \(suffix)\n" }.joined()
@@ -46,7 +46,7 @@ import Testing
           environment: ["SHEAF_FAULT": "\(call):\(number):kill:\(bench.path("calls"))"])
         let wasKilled = result.signal == System.killSignal
         #expect(wasKilled || result.status == 0, "\(call) \(number): \(result.errorText)")
-        // A reader takes a killed process's lock file away.
+        // A reader removes the lock file of a killed process.
         let check = try bench.report(["check", bench.database, "--deep"])
         #expect(check["ok"].bool == true, "\(call) \(number)")
         let after = try contents(bench)

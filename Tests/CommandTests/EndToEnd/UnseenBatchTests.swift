@@ -2,11 +2,12 @@ import Engine
 import TestSupport
 import Testing
 
-/// Imports that are killed beside others at the file, and run again.
+/// Imports that are killed while others have the file open, and run again.
 @Suite struct UnseenBatchTests {
   private static let header = "id,text,number\n"
 
-  /// With others at the file, what a killed writer has written last is seen only when somebody writes.
+  /// While others have the file open, a killed writer's last commit becomes visible only to the next
+  /// writer.
   @Test(
     "A batch that nobody has seen when the import is run again is not imported again",
     arguments: ["none", "full"], [false, true])
@@ -26,7 +27,7 @@ import Testing
           "--batch-size", "20", "--durability", durability, "--quiet",
         ]
         if begun {
-          // An earlier run's first rows, and how far it has come.
+          // The first rows of an earlier run, with its checkpoint.
           _ = try SheafProcess.run(words + ["--limit", "20"])
         }
         let killed = try SheafProcess.run(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-/// The commands as a person uses them: options, wrong usage, files that are not what they should be.
+/// Options, wrong usage, and files of the wrong kind.
 @Suite struct UsageTests {
   static let csv = "id,name,score\n1,one,4.5\n2,,3\n3,\"\",NaN\n4,\"fi,ve\",+5\n"
 
@@ -46,7 +46,7 @@ import Testing
       #expect(result.errorText.contains(message), "\(result.errorText)")
       #expect(result.output.isEmpty)
     }
-    // A column that is not there empties no file.
+    // An unknown column does not empty the output file.
     try bench.run(
       ["export", bench.database, "--columns", "nope", "--output", bench.path("o.csv")],
       status: .usage)
@@ -62,7 +62,7 @@ import Testing
   @Test func standardInput() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
-    // A file as standard input, a pipe, and a pipe with a name.
+    // A file as standard input, a pipe, and a named pipe.
     for (table, words) in [
       ("a", "import - --into \(bench.database) --table a --quiet < \(bench.path("in.csv"))"),
       (
@@ -78,7 +78,7 @@ import Testing
     let resumed = try bench.run(
       ["import", "-", "--into", bench.database, "--resume"], input: Self.csv)
     #expect(resumed.outputText.hasPrefix("nothing to do: standard input was"))
-    // Two inputs, one of them standard input, into one table.
+    // Two inputs into one table, one of them standard input.
     try bench.run(
       ["import", bench.path("in.csv"), "-", "--into", bench.database, "--table", "two"],
       input: Self.csv)
@@ -119,7 +119,7 @@ import Testing
     #expect(report["imported"].int == 5 && report["rejected"].int == 1)
     #expect(report["file"].isNull && report["rejects"].isNull)
     #expect(bench.names() == ["in.csv"])
-    // Nor is an existing database touched.
+    // An existing database is not changed either.
     try bench.run(["import", "-", "--into", bench.database, "--table", "in"], input: "id\n1\n")
     let before = try bench.read("t.sheaf")
     #expect(try SheafProcess.run(words + ["--max-rejects", "1", "--truncate"]).status == 0)
@@ -175,7 +175,7 @@ import Testing
     #expect(!bench.names().contains("no.sheaf"))
   }
 
-  /// Files that are no databases, damaged or of a newer format are refused and left as they are.
+  /// Files that are no databases, are damaged, or have a newer format are refused and not changed.
   @Test func filesThatAreNoDatabases() throws {
     let good = try filled()
     let bytes = try good.read("t.sheaf")
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  /// A block that is damaged is found by `check`, and never exported as if it were sound.
+  /// `check` finds a damaged block, and no export takes it for sound.
   @Test func aDamagedBlock() throws {
     let bench = try Workbench()
     try bench.run(
@@ -336,7 +336,7 @@ import Testing
     try other.run(["check", other.database])
   }
 
-  /// Names and values cannot command the terminal, and errors stay one line.
+  /// Control characters in names and values do not reach the terminal, and errors stay one line.
   @Test func hostileNames() throws {
     let bench = try Workbench()
     let name = "a\nb\u{1B}[31m.csv"

@@ -40,7 +40,7 @@ import Testing
     return report
   }
 
-  /// Without a key, records with the same values need as many objects.
+  /// Without a key, equal records need as many equal objects.
   @Test func equalRecords() throws {
     let bench = try imported("a,b\n1,x\n2,y\n2,y\n3,z\n")
     for (text, missing, reason) in [
@@ -63,7 +63,7 @@ import Testing
     let bench = try hasKey ? imported(rows, "--key", "id") : imported(rows)
     let good = try verify(bench)
     #expect(good["read"].int == 7 && good["found"].int == 5 && good["rejected"].int == 2)
-    // One character, one record more, one reject that is lost.
+    // A changed character, an additional record, a missing reject.
     for (old, new, missing, differing) in [
       ("1.50", "1.5", hasKey ? 0 : 1, hasKey ? 1 : 0), ("7,z,7\n", "7,z,7\n8,v,8\n", 1, 0),
       ("6,y\n", "6,Y\n", 1, 0), ("6,y\n", "6,y\n6,y\n", 1, 0),
@@ -79,7 +79,7 @@ import Testing
     try bench.run(["delete", bench.database, "id == 7"])
     let gone = try verify(bench, isGood: false)
     #expect(gone["missing"].int == 1 && gone["problems"][0]["record"].int == 7)
-    // Where it begins, behind one of two lines and two that were rejected.
+    // The record's first line: it follows one record of two lines and two rejected ones.
     #expect(gone["problems"][0]["line"].int == 9)
     let text = try SheafProcess.run(["verify", bench.database, bench.path("in.csv")])
     #expect(
@@ -88,7 +88,7 @@ import Testing
     #expect(hasKey == (gone["problems"][0]["key"].text == "7"))
     try bench.write("in.rejects.csv", "id,name,n\n5,x,5,more\n")
     #expect(try verify(bench, isGood: false)["missing"].int == 2)
-    // An input with other columns can be nowhere to the letter.
+    // Records with another column are not in the table to the letter.
     try bench.write("in.csv", "id,name,n,new\n1,\"a,b\",1.50,x\n")
     try bench.run(["verify", bench.database, bench.path("in.csv")], status: .dataRefused)
   }
@@ -107,7 +107,7 @@ import Testing
     #expect(try verify(heap, isGood: false)["missing"].int == 1)
   }
 
-  /// Read as the import reads it: filters, rules, names, added columns, other inputs.
+  /// Records are read as by the import: filters, rules, names, added columns, other inputs.
   @Test func theOptionsOfTheImport() throws {
     let text = "Id;Name;N\n1; a ;1\n2;b;-1\n3;NULL;3\n4;d;9\n"
     let bench = try Workbench()
@@ -126,7 +126,7 @@ import Testing
     let words = ["verify", bench.database, bench.path("in.csv")] + reading
     let report = try bench.report(words)
     #expect(report["found"].int == 2 && report["rejected"].int == 1 && report["filtered"].int == 1)
-    // Without them it is another import.
+    // Without these options it is another import.
     let other = try SheafProcess.run(["verify", bench.database, bench.path("in.csv")])
     #expect(other.status == 65)
     try bench.run(words + ["--set", "at={now}"], status: .usage)
@@ -146,7 +146,7 @@ import Testing
     let said = try SheafProcess.run([bench.path("in.csv")], program: "/usr/bin/sha256sum")
     #expect(receipt["inputs"][0]["sha256"].text == String(said.outputText.prefix(64)))
     #expect(receipt["rejects"][0]["sha256"].text?.utf8.count == 64)
-    // A version that is kept; a failure replaces the receipt of before; other files stay.
+    // Against a kept version. A failed run replaces the earlier receipt; other files stay.
     try bench.run(["tag", bench.database, "then"])
     try bench.run(["delete", bench.database, "id == 1"])
     _ = try verify(bench, "--receipt", path, isGood: false)

@@ -31,7 +31,7 @@ import Testing
     try bench.run(["query", bench.database, "id == 7", "--format", "csv"] + more).outputText
   }
 
-  /// A job that ran twice: the second time has changed nothing that could be taken back.
+  /// A job that ran twice: the second run has changed nothing that could be undone.
   @Test func aBadNightThatWasRepeated() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"))
@@ -45,8 +45,8 @@ import Testing
     #expect(try names(bench) != good)
   }
 
-  /// A small night is one commit, also when the file's name is that of the night before: each commit fills pages
-  /// of its own, which the kept versions then hold.
+  /// A small night is one commit, also when its file has the name of the night before: each commit
+  /// fills pages of its own, which kept versions then hold.
   @Test func aNightIsOneCommit() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"))
@@ -57,11 +57,12 @@ import Testing
       #expect(try bench.report(["info", bench.database])["version"].int == first + night)
     }
     #expect(try versions(bench).map { $0["version"].int } == (3...6).map { first + $0 })
-    // What was remembered of the file is the newest night's.
+    // The table knows the file of the newest night.
     #expect(try load(bench, users("6"), ["--resume"])["read"].int == 0)
   }
 
-  /// The moment of a night, or a later one, names what that night has made: nothing is taken back.
+  /// The time of a night, or a later one, stands for the version that the night made: nothing is
+  /// undone.
   @Test func backToTheNewest() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"))
@@ -83,7 +84,7 @@ import Testing
     #expect(try names(bench) == "id,name\n7,name 7 b\n")
   }
 
-  /// What a version that was taken back has had at the file's end goes while that of before is kept.
+  /// The pages that an undone version had at the file's end come free while the version before is kept.
   @Test func longNightsTakenBack() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"))
@@ -105,7 +106,7 @@ import Testing
     #expect(before[8] == 1)
     let said = try bench.report(["keep", bench.database, "--versions", "2"])
     #expect(said["versions"].int == 2 && said["kept"].count == 0)
-    // What an earlier program must not write to says so.
+    // The format number keeps earlier programs from writing to the file.
     #expect(try bench.read("t.sheaf")[8] == 2)
     for night in ["b", "c", "d"] { _ = try load(bench, users(night)) }
     let all = try versions(bench)
@@ -133,7 +134,7 @@ import Testing
     let missing = try bench.run(
       ["query", bench.database, "--at", "1000"], status: .usage)
     #expect(missing.errorText.contains("version '1000' is not kept; the newest is"))
-    // None again: the file is as any other.
+    // Without kept versions the file has the earlier format again.
     let gone = try bench.report(["keep", bench.database, "--versions", "0"])
     #expect(gone["letGo"].count == 2)
     #expect(try bench.read("t.sheaf")[8] == 1)
@@ -142,11 +143,11 @@ import Testing
   @Test func anImportKeepsWhatItIsTold() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"), ["--keep-versions", "3"])
-    // Before the first there was an empty database.
+    // The version before the first import is an empty database.
     #expect(try versions(bench).map { $0["objects"].int } == [0, 50])
     _ = try load(bench, users("b"), ["--keep-versions", "1", "--batch-size", "10"])
     #expect(try versions(bench).map { $0["objects"].int } == [50, 50])
-    // Nothing is said: nothing is kept, and nothing let go.
+    // Without the option nothing is kept and nothing let go.
     _ = try load(bench, users("c"))
     #expect(try versions(bench).count == 2)
     #expect(try names(bench, "--at", "\(versions(bench)[0]["version"].int ?? 0)").contains("7 a"))
@@ -194,11 +195,11 @@ import Testing
     #expect(try names(bench) == "id,name\n7,name 7 a\n")
     #expect(try System.status(path: bench.database).size <= size + 16_384)
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
-    // The checkpoint went back too: the mended file imports again, and so does the same one.
+    // The checkpoint went back, too: the corrected file is imported again, and so is the same one.
     try bench.write("u.csv", users("good", 1...60))
     let mended = try bench.report(words)
     #expect(mended["updated"].int == 50 && mended["imported"].int == 10)
-    // Undone twice, and the undoing undone.
+    // Two undos, and an undo of the undo.
     try bench.run(["undo", bench.database])
     #expect(try names(bench).contains("7 a"))
     try bench.run(["undo", bench.database])
@@ -261,7 +262,7 @@ import Testing
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
   }
 
-  /// An import that is killed and goes on keeps the version before its beginning, once.
+  /// An import that is killed and resumed keeps the version before its beginning, once.
   @Test func aKilledImportIsUndoneAsOne() throws {
     let bench = try Workbench()
     try bench.write("u.csv", users("a", 1...200))

@@ -5,7 +5,8 @@ import Testing
 @testable import Command
 @testable import Engine
 
-/// Commands wait for others as long as `--wait` says, tell that they do, and end with 75.
+/// Commands wait for other processes as long as `--wait` says, print that they do, and end with status
+/// 75.
 @Suite(.timeLimit(.minutes(60))) struct WaitOptionTests {
   private func filled() throws -> Workbench {
     let bench = try Workbench()
@@ -23,7 +24,7 @@ import Testing
     ]
   }
 
-  /// Has each command wait at once.
+  /// Runs the commands at the same time.
   private func results(_ commands: [[String]], _ more: [String], meanwhile: () throws -> Void)
     throws -> [SheafProcess.Result]
   {
@@ -32,7 +33,7 @@ import Testing
     return processes.map { $0.finish() }
   }
 
-  /// What `info` prints of the table, so that nothing was changed.
+  /// The table's part of `info`, which shows that nothing was changed.
   private func count(_ bench: Workbench) throws -> String {
     try bench.run(["query", bench.database, "--count", "--format", "csv"]).outputText
   }
@@ -50,7 +51,7 @@ import Testing
       let name = command[0]
       #expect(result.status == 75, "\(command): \(result.errorText)")
       let lines = result.errorText.split(separator: "\n").map(String.init)
-      // Jobs wait for each other first.
+      // Jobs first wait for other jobs.
       if command.count > 2 && command.last != "--dry-run" || name == "compact" {
         #expect(result.errorText.contains(who) || result.errorText.contains("another import"))
         continue
@@ -80,7 +81,7 @@ import Testing
   @Test func aStuckOpeningIsNotWaitedForForEver() throws {
     let bench = try filled()
     let database = try Database.open(bench.database)
-    // As any process that may read the lock file can.
+    // Any process that may read the lock file can do this.
     let descriptor = try System.openRegular(bench.database + "-lock", writable: false)
     defer { System.close(descriptor) }
     #expect(
@@ -92,7 +93,7 @@ import Testing
       #expect(result.errorText.contains("a process that is just opening the file"))
       #expect(result.errorText.split(separator: "\n").count == 1)
     }
-    // A signal ends the wait of a command that otherwise finishes its batch first.
+    // A signal ends the wait also of commands that otherwise finish their batch first.
     let given = try SheafProcess(commands(bench)[5] + ["--wait", "30", "--report", "line"])
     #expect(given.waitForError(containing: "waiting for a process that is just opening"))
     given.signal(SIGINT)
@@ -132,7 +133,7 @@ import Testing
     #expect(try count(bench) == "count\n4\n")
   }
 
-  /// A writer that is stopped once a batch is committed: nothing that is committed is told of as not done.
+  /// A writer that is stopped right after a commit: no message says that committed work is missing.
   @Test func aStoppedImportKeepsNobodyFromReading() throws {
     let bench = try filled()
     let stopped = try SheafProcess([

@@ -5,17 +5,17 @@ import Testing
 
 @testable import Command
 
-/// `sheaf watch`: each change once, behind it the version that has it.
+/// `sheaf watch` prints each change once, and behind it the version that has it.
 @Suite struct WatchCommandTests {
   private func users(_ suffix: String, _ ids: some Sequence<Int>) -> String {
     "id,name\n" + ids.map { "\($0),name \($0) \(suffix)\n" }.joined()
   }
 
   private func load(_ bench: Workbench, _ text: String) throws {
-    // A name of its own, so that each import is one commit, whose version the next one keeps.
+    // Each import has a name of its own, so that it is one commit whose version the next import keeps.
     let name = "\(UInt64.random(in: 0...UInt64.max)).csv"
     try bench.write(name, text)
-    // The lock file is there while somebody watches.
+    // The lock file exists while `watch` runs.
     let result = try SheafProcess.run([
       "import", bench.path(name), "--into", bench.database, "--table", "users", "--key", "id",
       "--on-conflict", "update", "--quiet",
@@ -38,7 +38,7 @@ import Testing
       ["watch", bench.database, "--since", "start", "--idle", "0"]
     ).outputText
     let all = try lines(text)
-    // The version it begins with, what has changed, and the one that it has come to.
+    // The version that it begins with, the changes, and the version reached.
     #expect(all.count == 7)
     let newest = try bench.report(["info", bench.database])["version"].int
     #expect(all[0]["version"].int.map { $0 < newest ?? 0 } == true)
@@ -47,17 +47,17 @@ import Testing
     let own = all[1...5].filter { $0["table"].text == "users" }
     #expect(own.map { $0["change"].text } == ["changed", "changed", "inserted", "inserted"])
     #expect(own.map { $0["key"].int } == [9, 10, 11, 12])
-    // The newest: nothing but its number.
+    // From the newest version: only its number.
     let nothing = try lines(bench.run(["watch", bench.database, "--idle", "0"]).outputText)
     #expect(nothing.count == 1 && nothing[0]["version"].int == newest)
-    // One table, some objects.
+    // One table, filtered.
     let some = try lines(
       bench.run([
         "watch", bench.database, "--since", "start", "--idle", "0", "--table", "users", "--where",
         "id == 11",
       ]).outputText)
     #expect(some.count == 3 && some[1]["key"].int == 11)
-    // A table that was made since.
+    // A table that was created since.
     let made = try lines(
       bench.run([
         "watch", bench.database, "--since", "start", "--idle", "0", "--table", "other",
@@ -69,7 +69,8 @@ import Testing
     try bench.run(["watch", bench.database, "--where", "id == 1", "--idle", "0"], status: .usage)
   }
 
-  /// While others commit: no change is missing, none comes twice, and every number is one to go on from.
+  /// While others commit no change is missing or repeated, and `watch` can resume at every printed
+  /// version.
   @Test func whileOthersWrite() throws {
     let bench = try Workbench()
     try load(bench, users("0", 1...5))
@@ -86,7 +87,7 @@ import Testing
       if let version = line["version"].int {
         #expect(versions.last.map { $0 < version } ?? true)
         versions.append(version)
-        // What has been said until now is that version.
+        // The changes printed so far lead to that version.
         guard versions.count > 1 else { continue }
         let text = try bench.run(
           ["query", bench.database, "id > 0", "--at", "\(version)", "--format", "csv"])
@@ -104,7 +105,7 @@ import Testing
     #expect(names.count == 12 && versions.count > 1)
   }
 
-  /// A signal ends it between two lines, with the signal's status, however long it is to wait for more.
+  /// A signal ends it between two lines, with the signal's status, however long `--idle` is.
   @Test(arguments: [[], ["--idle", "9223372036854775807"], ["--idle", "9300000000"]])
   func interrupted(idle: [String]) throws {
     let bench = try Workbench()
@@ -114,7 +115,7 @@ import Testing
     }
     let process = try SheafProcess(["watch", bench.database] + idle)
     let deadline = System.monotonicNanoseconds + 30_000_000_000
-    // The lock file is there as long as the database is open.
+    // The lock file exists as long as the database is open.
     while !bench.names().contains(where: { $0.contains("-lock") }),
       System.monotonicNanoseconds < deadline
     { System.sleep(milliseconds: 5) }

@@ -6,12 +6,12 @@ import Testing
 
 @testable import Command
 
-/// A folder of a test's own, the built program, and what it left behind.
+/// A test's own folder with the built program, and checks of what is left in it.
 final class Workbench {
   let folder: TemporaryFolder
   private let root: String?
 
-  /// - Parameter root: an existing folder to work in; nil: a fresh one.
+  /// - Parameter root: an existing folder; nil: a new one.
   init(root: String? = nil) throws {
     folder = TemporaryFolder()
     self.root = root
@@ -36,7 +36,7 @@ final class Workbench {
     return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
   }
 
-  /// Runs a command, expecting a status; a failure must be told in one line on standard error.
+  /// Runs a command and expects its status. A failure must print one line on standard error.
   @discardableResult
   func run(
     _ arguments: [String], input: String = "", status: Command.ExitStatus = .done,
@@ -59,8 +59,8 @@ final class Workbench {
     return result
   }
 
-  /// The newest of the numbered rejects files: an import that is killed before its first commit leaves its
-  /// own behind.
+  /// The rejects file with the highest number: an import that is killed before its first commit leaves
+  /// one.
   func lastRejects(_ stem: String) -> String {
     let names = self.names()
     var last = "\(stem).csv"

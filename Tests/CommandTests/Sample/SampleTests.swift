@@ -2,6 +2,7 @@ import Testing
 
 @testable import Command
 
+/// The kinds of `sheaf sample`: the same rows for a seed everywhere, with the traits that they promise.
 @Suite struct SampleTests {
   static func bytes(_ shape: SampleShape, seed: UInt64, rows count: Int) -> [UInt8] {
     func make(_ rows: some SampleRows) -> [UInt8] {
@@ -62,7 +63,7 @@ import Testing
   @Test func theSampleFileIsTheDefaultOutput() throws {
     let result = try SheafProcess.run(["sample"])
     #expect(result.status == 0)
-    // Not `==` on the arrays: a failure would print twelve megabytes.
+    // `==` on the arrays would print twelve megabytes in a failure.
     let isSame = result.output == (try Repository.read("samples/googleplaystore.csv"))
     #expect(isSame)
     #expect((5_700_000...6_100_000).contains(result.output.count))
@@ -97,7 +98,7 @@ import Testing
   }
 }
 
-/// The traits of the list of apps that the sample stands for, over as many rows as it has.
+/// The sample has the traits of the list of apps that it replaces, over as many rows.
 @Suite struct AppSampleTests {
   private static let rows = 10_840
 
@@ -177,7 +178,7 @@ import Testing
     #expect(reviews.count == Self.rows)
     #expect((500...6000).contains(reviews[Self.rows / 2]))
     #expect((10_000_000...78_158_306).contains(reviews[Self.rows - 1]))
-    // Apps that nobody installed were not reviewed a million times.
+    // Apps with few installations do not have a million reviews.
     let rare = Self.records.dropFirst().filter { $0[5] == "10+" }.compactMap { Int($0[3]) }
     #expect(rare.allSatisfy { $0 < 10_000 })
   }

@@ -4,22 +4,22 @@ import Foundation
 
 @testable import Command
 
-/// A call that fails: which, and how.
+/// The system call that fails, and how.
 struct FaultedCall: Sendable, CustomStringConvertible {
   let kind: CallKind
   let number: Int
-  /// An error's name, with a `+` behind it when all later calls fail too; `short` or `kill`.
+  /// The name of an error, with a `+` if all later calls fail too; or `short`, or `kill`.
   let how: String
 
   var description: String { "\(kind.rawValue):\(number):\(how)" }
 
-  /// As `SHEAF_FAULT` has it.
+  /// The value of `SHEAF_FAULT`.
   func variable(_ file: String) -> String {
     let error = how.filter { $0 != "+" }
     return "\(kind.rawValue):\(number)\(how.hasSuffix("+") ? "+" : ""):\(error):\(file)"
   }
 
-  /// What a call of a kind may say, or do.
+  /// The failures that a call of the kind may have.
   static func ways(_ kind: CallKind) -> [String] {
     switch kind {
     case .open: ["EIO", "EMFILE", "EACCES", "ENOSPC", "ENOMEM", "EINTR", "kill"]
@@ -44,11 +44,11 @@ struct FaultedCall: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether a program has to get over it.
+  /// Whether the program must carry on in spite of it.
   var isHarmless: Bool { how == "EINTR" || how == "short" }
   var isKill: Bool { how == "kill" }
 
-  /// What the system says of the error.
+  /// The system's text for the error.
   var reason: String? {
     let codes: [String: Int32] = [
       "EIO": EIO, "EMFILE": EMFILE, "EACCES": EACCES, "ENOSPC": ENOSPC, "ENOMEM": ENOMEM,
@@ -60,15 +60,15 @@ struct FaultedCall: Sendable, CustomStringConvertible {
   }
 }
 
-/// A command's folders as they are before, and what becomes of them when nothing fails.
+/// A command's folders before it runs, and what an undisturbed run makes of them.
 final class FaultStage {
   struct Contents: Equatable {
     var rows: [UInt8] = []
-    /// What the newest rejects files have, each with its name, and all of them together.
+    /// The contents of the newest rejects files with their names, and all of them together.
     var newest: [[UInt8]?] = []
     var rejects: Set<[UInt8]> = []
 
-    /// Where a rejects file could not be gone on with, there is another one.
+    /// An import that cannot append to its rejects file makes another one.
     static func == (one: Contents, other: Contents) -> Bool {
       one.rows == other.rows && (one.newest == other.newest || one.rejects == other.rejects)
     }
@@ -113,7 +113,7 @@ final class FaultStage {
       }
   }
 
-  /// All calls that are to fail, in all ways.
+  /// Every call with every failure that it may have.
   var calls: [FaultedCall] {
     CallKind.allCases.flatMap { kind in
       (0..<counts[kind, default: 0]).flatMap { number in
@@ -125,9 +125,9 @@ final class FaultStage {
   // MARK: One run
 
   struct Outcome {
-    /// 128 and the number of a signal that has ended it.
+    /// The exit status; 128 plus the number of the signal that ended it.
     let status: Int32
-    /// Whether the call was made at all: how threads take turns decides how many there are.
+    /// Whether the call was made: the number of calls depends on how threads take turns.
     let hasFailed: Bool
     let message: String
     let problems: [String]
@@ -147,7 +147,7 @@ final class FaultStage {
       message: result.errorText.trimmingCharacters(in: .newlines), problems: problems)
   }
 
-  /// What is wrong with how the command has ended, and what it said.
+  /// What is wrong with the command's status and messages.
   private func ending(_ call: FaultedCall, _ result: SheafProcess.Result, hasFailed: Bool) throws
     -> [String]
   {
@@ -162,7 +162,7 @@ final class FaultStage {
     if status == 0 { return lines.isEmpty ? [] : ["status 0 and \(lines)"] }
     if !hasFailed { return ["status \(status), and nothing has failed"] }
     if call.isHarmless { return ["status \(status)"] }
-    // Where nothing can be written any more, there is nothing to be said either.
+    // On a full disk nothing can be written to standard error either.
     if call.how == "ENOSPC+", lines.isEmpty {
       return [73, 74].contains(status) ? [] : ["status \(status)"]
     }
@@ -189,7 +189,7 @@ final class FaultStage {
 
   /// The exit statuses that a failure may have.
   private static func statuses(_ call: FaultedCall, _ line: String) -> Set<Int32> {
-    // The report is an output too.
+    // The report is an output, too.
     for done in [
       "everything is committed", "the version is the newest", "the file is compacted",
       "the objects are deleted", "the table is changed",
@@ -200,10 +200,10 @@ final class FaultStage {
     }
     switch call.kind {
     case .open, .stat, .path, .folder, .space, .access, .lock:
-      // What cannot be looked at or opened is an input that cannot be read, or an output that
-      // cannot be created.
+      // A file that cannot be looked at or opened is an unreadable input, or an output that cannot be
+      // created.
       return [66, 73, 74]
-    // What lies in an output's place is looked into before it may be replaced.
+    // A file in the place of an output is read before it is replaced.
     case .read: return [66, 73, 74]
     case .seek, .poll, .pipe, .start, .wait: return [66, 74]
     case .rename, .link: return [73, 74]
@@ -217,9 +217,9 @@ final class FaultStage {
     var problems: [String] = []
     switch scenario.purpose {
     case .answer:
-      // Of what a compaction would give it may say why that is unknown.
+      // A compaction's estimate may be unknown, with the reason.
       if let reason = call.reason, result.outputText.contains("  Unknown: "),
-        // The line may be broken anywhere.
+        // The line may be wrapped anywhere.
         result.outputText.split(whereSeparator: \.isWhitespace).joined(separator: " ")
           .contains(reason)
       {
@@ -246,7 +246,7 @@ final class FaultStage {
     return problems
   }
 
-  /// What is wrong with what is there afterwards, and once the command has run again.
+  /// What is wrong with the files afterwards, and after the command has run again.
   private func problemsOfState(_ bench: Workbench) throws -> [String] {
     var problems = try unsound(bench, "")
     switch scenario.purpose {
@@ -283,7 +283,7 @@ final class FaultStage {
     return try problems + unsound(bench, "after going on, ") + Self.left(bench)
   }
 
-  /// What an answer says whenever and wherever it is given.
+  /// The parts of an answer that do not depend on time and place.
   private static func lasting(_ answer: String) -> [Substring] {
     answer.split(separator: "\n").map { line in
       line.split(separator: "/").last?.split(separator: " in ").first ?? line
@@ -293,12 +293,12 @@ final class FaultStage {
   private func unsound(_ bench: Workbench, _ when: String) throws -> [String] {
     guard Self.hasDatabase(bench) else { return [] }
     let check = try SheafProcess.run(["check", bench.database])
-    // Before anything was written to it, it is none yet.
+    // Before anything was written to the file it is no database yet.
     if check.status == 0 || check.outputText.contains("(it is empty)") { return [] }
     return ["\(when)check: \(check.outputText)\(check.errorText)"]
   }
 
-  /// Files that a run that came to its end has left.
+  /// Files that a completed run has left.
   private static func left(_ bench: Workbench) -> [String] {
     bench.names().filter {
       $0.contains("-lock") || $0.contains("-temporary") || $0.hasPrefix(".sheaf")
@@ -314,7 +314,7 @@ final class FaultStage {
   private static func contents(_ bench: Workbench) throws -> Contents {
     var contents = Contents()
     if hasDatabase(bench) {
-      // One that has no table yet has no rows.
+      // A database without a table has no rows.
       contents.rows = try SheafProcess.run(["export", bench.database]).output
     }
     let newest = bench.lastRejects("r")

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Command
 
-/// A whole command, to be run again and again, each time with another call of the system's failing.
+/// A whole command, which is run again and again, each time with another system call failing.
 struct FaultScenario: Sendable, CustomStringConvertible {
-  /// What the command is to bring about, and what may be there when it has failed.
+  /// What the command does, and what a failure may leave.
   enum Purpose: Sendable, Equatable {
     /// It prints something, and changes nothing.
     case answer
@@ -20,29 +20,29 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     case batches
     /// The same for rows that replace others.
     case replacements
-    /// It puts all of its rows in place of the earlier ones, or none.
+    /// It replaces the earlier rows by all of its own, or does nothing.
     case whole
-    /// All rows become others, or none.
+    /// It changes all rows, or none.
     case exchange
-    /// The rows stay as they are.
+    /// It leaves the rows as they are.
     case same
   }
 
   let name: String
   let purpose: Purpose
-  /// What is there before: inputs in the first folder, a database and what lies beside it in the second.
+  /// Makes the inputs in the first folder, the database and its surroundings in the second.
   let prepare: @Sendable (Workbench, Workbench) throws -> Void
   let words: @Sendable (Workbench, Workbench) -> [String]
-  /// The file that standard input comes from.
+  /// The file for standard input.
   var input: String?
 
   var description: String { name }
-  /// Whether it goes on where it has failed, by `--resume`.
+  /// Whether `--resume` continues after a failure.
   var goesOn: Bool { [.batches, .replacements, .whole].contains(purpose) }
 
   static let header = "id,text,number\n"
 
-  /// Rows of several kinds, every fortieth of which is rejected.
+  /// Rows of several kinds; every fortieth is rejected.
   static func rows(_ range: Range<Int>, seed: UInt64, rejects: Bool = true) -> String {
     var random = SplitMix64(seed: seed)
     return range.map { id in
@@ -63,7 +63,7 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     try start.run(["import", source.path("old.csv"), "--into", start.database, "--table", "t"])
   }
 
-  /// A database with all of it.
+  /// A database with all rows.
   private static func filled(_ source: Workbench, _ start: Workbench) throws {
     try earlier(source, start)
     try start.run(words(source.path("in.csv"), start))

@@ -5,21 +5,21 @@ import Testing
 
 @testable import Command
 
-/// Whole commands in which one call of the operating system fails, or is cut short, or is the last:
-/// they end by themselves, with the status and the words of the contract; what was there is there;
-/// and the same command goes on.
+/// Whole commands in which one system call fails, is cut short, or is the last before a kill: the
+/// command ends by itself with the status and text of the contract, earlier data stays, and running it
+/// again completes the work.
 @Suite(.timeLimit(.minutes(600))) struct SystemFaultTests {
   private static let seed =
     ProcessInfo.processInfo.environment["SHEAF_FAULT_SEED"].flatMap { UInt64($0) }
     ?? 1
 
-  /// How many calls of each command are to fail.
+  /// How many calls of each command fail.
   private static let runs = ProcessInfo.processInfo.environment["SHEAF_FAULT_RUNS"].flatMap {
     Int($0)
   }
 
-  /// With `SHEAF_LONG=1` each call in each way; else a few, or `SHEAF_FAULT_RUNS`, chosen by
-  /// `SHEAF_FAULT_SEED`.
+  /// With `SHEAF_LONG=1` every call fails in every way; otherwise a few calls, or `SHEAF_FAULT_RUNS` of
+  /// them, chosen by `SHEAF_FAULT_SEED`.
   @Test(arguments: FaultScenario.all)
   func eachCallFails(scenario: FaultScenario) throws {
     let stage = try FaultStage(scenario)
@@ -28,7 +28,7 @@ import Testing
     var calls = all
     if !Effort.isLong {
       var random = SplitMix64(seed: Self.seed)
-      // Each kind as often as any other, however many calls it has.
+      // Each kind of call is chosen equally often, however many calls it has.
       let kinds = Dictionary(grouping: all) { $0.kind }.values.sorted {
         $0[0].description < $1[0].description
       }
@@ -54,7 +54,7 @@ import Testing
     print(text)
   }
 
-  /// The switch itself: what it counts, what it lets fail, and that nothing fails without it.
+  /// `SHEAF_FAULT` itself: what it counts, what it makes fail, and that it does nothing otherwise.
   @Test func theSwitch() throws {
     let bench = try Workbench()
     let words = ["sample", "--rows", "3", "--output", bench.path("out.csv")]
@@ -79,7 +79,7 @@ import Testing
     #expect(try bench.text("out.csv") == whole)
   }
 
-  /// Blocks are written at their places, another way than what a command prints.
+  /// Blocks are written at an offset, by another function than a command's output.
   @Test func shortWritesOfBlocks() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n" + (1...300).map { "\($0),n\($0)\n" }.joined())

@@ -5,13 +5,12 @@ import Testing
 
 @testable import Command
 
-/// Errors that must not be taken for an answer: that nothing is there, that a file is no database,
-/// that there is no link. Each call of a kind fails in turn, and what the answer protects is as it
-/// was.
+/// Errors that must not be taken for an answer: that a file is missing, is no database, or is no link.
+/// Each call of a kind fails in turn, and what the answer protects stays as it was.
 @Suite struct ToldErrorTests {
-  /// Runs a command once for each of its calls of some kinds, with that call failing.
+  /// Runs a command once for each of its calls of some kinds, which then fails.
   ///
-  /// - Parameter body: told what came of it, before the next.
+  /// - Parameter body: called with each result, before the next run.
   private func eachCall(
     _ kinds: [CallKind], _ how: String, _ bench: Workbench, _ words: [String],
     input: String = "", _ body: (String, SheafProcess.Result) throws -> Void
@@ -43,12 +42,12 @@ import Testing
     try bench.run(["import", bench.path("in.csv"), "--into", bench.database, "--table", "t"])
   }
 
-  /// What a compaction would give was unknown, and there was none, where one thread could not be had.
+  /// When one thread could not be started, the estimate was missing and called unknown.
   @Test(.enabled(if: System.processorCount > 1)) func fewerThreads() throws {
     let bench = try Workbench()
     try database(bench)
     let words = ["info", bench.database]
-    // How long the estimate took is said, too.
+    // The output also has the time that the estimate took.
     func told(_ result: SheafProcess.Result) -> String {
       result.outputText.replacing(/in \d+\.\d+ s\b/, with: "in some time")
     }
@@ -62,7 +61,7 @@ import Testing
     }
   }
 
-  /// A file that cannot be looked at was left out, and its rows with it.
+  /// A file that could not be looked at was left out, with its rows.
   @Test func filesOfAPattern() throws {
     let bench = try Workbench()
     for index in 0..<3 { try bench.write("m\(index).csv", "id\n\(index)\n") }
@@ -76,10 +75,10 @@ import Testing
     }
   }
 
-  /// By another name an input was a new one, and came in twice.
+  /// An input under another name counted as new and was imported twice.
   @Test func namesBehindLinks() throws {
     let bench = try Workbench()
-    // Not the file's own name: that is followed by itself.
+    // A link in the folder's path: a link in the file's own name is followed separately.
     let folder = bench.path("real")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     try bench.write("real/in.csv", "id,name\n1,a\n2,b\n")
@@ -95,7 +94,7 @@ import Testing
     }
   }
 
-  /// What could not be read was no database, and was replaced.
+  /// An unreadable file counted as no database and was replaced.
   @Test func databasesInTheWay() throws {
     let bench = try Workbench()
     try database(bench)
@@ -111,7 +110,7 @@ import Testing
     }
   }
 
-  /// Nor was what has a database's place beside it, or a link.
+  /// So was a file beside the place of a database, or a link.
   @Test func companionsAndLinksInTheWay() throws {
     let bench = try Workbench()
     try database(bench)
@@ -135,7 +134,7 @@ import Testing
     }
   }
 
-  /// A file of somebody's data was written behind, as if it were empty or held reports.
+  /// A report was appended to somebody's data, as if the file were empty or held reports.
   @Test func filesThatAreNoReports() throws {
     let bench = try Workbench()
     try database(bench)
@@ -148,7 +147,7 @@ import Testing
     }
   }
 
-  /// A compressed file whose beginning could not be read was text.
+  /// A compressed file whose first bytes could not be read counted as text.
   @Test func compressedFiles() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,name\n1,a\n2,b\n")
@@ -157,7 +156,7 @@ import Testing
     let words = [
       "import", bench.path("packed"), "--into", bench.database, "--table", "t", "--truncate",
     ]
-    // A block of the database that cannot be read ahead is read when it is needed.
+    // A block that cannot be read ahead is read when it is needed.
     var refused = 0
     try eachCall([.read], "EIO", bench, words) { what, result in
       guard result.status == 0 else {
@@ -171,7 +170,7 @@ import Testing
     #expect(refused >= 4)
   }
 
-  /// A database that could not be looked at was none, and all rows would have been new.
+  /// A database that could not be looked at counted as missing: all rows would have been new.
   @Test func dryRuns() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,name\n1,a\n2,b\n")
@@ -189,8 +188,8 @@ import Testing
     }
   }
 
-  /// A job on a file that cannot be looked at began again and again, without a pause and without an
-  /// end; a thread that could not be told to end was waited for.
+  /// A job whose file could not be looked at was repeated without a pause and without an end; a thread
+  /// that could not be stopped was waited for.
   @Test(arguments: ["stat", "write"]) func failuresThatStay(kind: String) throws {
     let bench = try Workbench()
     try database(bench)
@@ -213,7 +212,7 @@ import Testing
     try bench.run(["check", bench.database])
   }
 
-  /// What the compaction could not open was told as a missing input.
+  /// A file that the compaction could not open was reported as a missing input.
   @Test func afterTheLastCommit() throws {
     let bench = try Workbench()
     try database(bench)
@@ -230,12 +229,12 @@ import Testing
     #expect(told > 0)
   }
 
-  /// Any call may be interrupted by a signal, also one that flushes.
+  /// A signal may interrupt any call, also a flush.
   @Test func interruptedCalls() throws {
     for kind in [CallKind.open, .write, .flush, .resize, .lock, .access] {
       let bench = try Workbench()
       try database(bench)
-      // So many that the file, which is small yet, has to grow.
+      // Enough rows that the file has to grow.
       try bench.write("in.csv", "id,name\n" + (1...3000).map { "\($0 * 7919),a\($0)\n" }.joined())
       let words = ["import", bench.path("in.csv"), "--into", bench.database, "--table", "t"]
       try eachCall([kind], "EINTR", bench, words) { what, result in

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Command
 
+/// Sizes, counts, durations and rates as people read them.
 @Suite struct HumanFormatTests {
   @Test(arguments: [
     (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2_310_144, "2.3 MB"), (99_949, "99.9 kB"),
@@ -42,6 +43,7 @@ import Testing
   }
 }
 
+/// The JSON values of the reports.
 @Suite struct JSONTests {
   private func text(_ value: JSONValue) -> String { String(decoding: value.line, as: UTF8.self) }
 
@@ -72,6 +74,7 @@ import Testing
   }
 }
 
+/// Where colours, progress and several lines are allowed.
 @Suite struct TerminalPolicyTests {
   @Test func colourOnlyWhereItIsWanted() {
     #expect(TerminalPolicy(isTerminal: true, noColor: nil, term: "xterm").isRich)
@@ -97,8 +100,9 @@ import Testing
   }
 }
 
+/// When and how the progress line is written.
 @Suite struct ProgressLineTests {
-  /// A clock that stands still until told, and a list instead of standard error.
+  /// A clock that a test sets, and a list in place of standard error.
   private final class Fake {
     var now: UInt64 = 5_000_000_000
     var written: [String] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Command
 
-/// What `sheaf tune` makes of its runs, against the rule written down once more.
+/// The recommendation of `sheaf tune`, compared with its rule, which is written here once more.
 @Suite struct TuneRecommendationTests {
   private static func results(
     _ sizes: [CountOrAll], _ durabilities: [Durability], _ runs: [TuneRun], total: Int
@@ -41,7 +41,7 @@ import Testing
     #expect(found.headline == "100 objects a transaction, durability full")
     #expect(found.reasons.contains { $0.contains("at most the batch being written, 100 records") })
     #expect(!found.reasons.contains { $0.hasPrefix("Doubt:") })
-    // Chance alone kept the smaller batch out.
+    // Chance alone excluded the smaller batch.
     let noisy =
       results.runs + [0.9, 1.3].map { Self.run(.count(10), .full, seconds: $0, records: 500) }
     let doubted = try #require(TuneRecommendation(Self.results(sizes, [.full], noisy, total: 500)))
@@ -89,7 +89,7 @@ import Testing
       #expect(choice.chosen.combination.batchSize == expected?.size, "seed \(seed)")
       #expect(abs(choice.chosen.seconds.median - (expected?.median ?? 0)) < 2e-6, "seed \(seed)")
     }
-    // The default of `sheaf import`, or the strictest that there is.
+    // The default of `sheaf import`, or the strictest that was measured.
     let measured = Durability.allCases.filter { durability in
       runs.contains { $0.combination.durability == durability }
     }
@@ -104,7 +104,7 @@ import Testing
     }
     let summary = try #require(TuneSummary(combination, runs, total: 1000))
     #expect(summary.isScaled && summary.runs == 3 && summary.records == 250)
-    // What an import costs at all is not multiplied.
+    // An import's fixed cost is not multiplied.
     let fixed = TuneEstimate((100, 1.1), (400, 1.4))
     #expect(abs(fixed.value(10_000) - 11) < 1e-9 && fixed.count(for: 11) == 10_000)
     #expect(TuneEstimate(nil, (100, 2)).value(1000) == 20)
@@ -121,7 +121,7 @@ import Testing
     #expect(TuneFormat.seconds(0.99949) == "999 ms" && TuneFormat.seconds(0.9996) == "1.00 s")
     #expect(TuneFormat.seconds(81.12) == "81.1 s" && TuneFormat.seconds(1234.5) == "1,235 s")
     #expect(TuneFormat.seconds(.nan) == "unknown" && TuneFormat.seconds(.infinity) == "unknown")
-    // A combining mark does not hide a sign.
+    // A combining mark does not hide the character before it.
     #expect(Markup.escaped("<\u{338}a&\"'\u{1B}") == "&lt;\u{338}a&amp;&quot;&#39;\\u{1b}")
   }
 }

@@ -21,10 +21,10 @@ struct PageSetTests {
     for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 200 : 1) {
       var random = SplitMix64(seed: seed)
       var set = PageSet()
-      // Less than one word, many words, and more than the tree begins with.
+      // Less than one word, many words, and more than the initial tree covers.
       let limit = [50, 640, 9000][Int(seed % 3)]
       var twin = [Bool](repeating: false, count: limit)
-      // Full but for holes, empty but for members, or in between.
+      // Nearly full, nearly empty, or in between.
       let bias = Int.random(in: 0...10, using: &random)
       for _ in 0..<300 {
         let start = Int.random(in: 0..<limit, using: &random)
@@ -49,13 +49,13 @@ struct PageSetTests {
       for page in 0..<limit + 100 {
         #expect(set.contains(page) == (page < limit && twin[page]), "seed \(seed), page \(page)")
       }
-      // What was never there.
+      // Pages that were never members.
       set.remove(limit + 10_000..<limit + 20_000)
       #expect(set.count == twin.count { $0 })
     }
   }
 
-  /// Looked at page by page, this takes minutes.
+  /// A search page by page would take minutes.
   @Test("A search does not grow with a file's fragments", .timeLimit(.minutes(60)))
   func fragments() {
     var set = PageSet()

@@ -12,7 +12,7 @@ struct SpaceCountTests {
       let start = Layout.firstBlockOffset + Int.random(in: 0..<200_000, using: &random)
       let longest = [1, 100, 4096, 9 * 4096].randomElement(using: &random) ?? 1
       let length = Int.random(in: 0...longest, using: &random)
-      // Many begin and end with pages.
+      // Many ranges begin and end at pages.
       return Bool.random(using: &random)
         ? start..<start + length
         : start & ~4095..<(start & ~4095) + length & ~4095

@@ -4,17 +4,17 @@ import Testing
 
 @testable import Engine
 
-/// No page is written that the durable version, one on its way to become durable, or a held version
-/// reaches (I1, I3); pages that nobody needs any more are used again.
+/// No page is written that the durable version, a version on its way, or a held version reaches (I1,
+/// I3). Pages that no version needs are used again.
 @Suite("Space")
 struct SpaceTests {
-  /// Watches every write, knowing by itself which pages must not be touched.
+  /// Checks every write against the pages that must not be written, which it computes itself.
   private final class GuardedStorage: Storage, @unchecked Sendable {
     // @unchecked: what changes is guarded by `lock`.
     let inner: RecordingStorage
     private let lock = Lock()
     private var held: [UInt64: (pages: Set<Int>, count: Int)] = [:]
-    /// The versions that the two slots name, and those that a slot names but no flush has confirmed.
+    /// The versions that both slots name; and those that a slot names without a flush behind it.
     private var durable: Set<Int> = []
     private var pending: Set<Int>?
     private var found: [String] = []
@@ -126,7 +126,7 @@ struct SpaceTests {
       case 0:
         let snapshot = try database.snapshot()
         try storage.hold(snapshot.record)
-        // With group durability the snapshot may be of an older version than the model.
+        // With group durability the snapshot may be older than the model.
         if durability == .full {
           held.append((snapshot, model))
         } else {
@@ -138,7 +138,7 @@ struct SpaceTests {
         storage.release(snapshot.version)
       case 2:
         let use = try database.trimAndTellUse()
-        // Which walks the file anew.
+        // `fileUse` walks the file anew.
         #expect(try use == database.fileUse(), "seed \(seed)")
       default: break
       }
@@ -168,7 +168,7 @@ struct SpaceTests {
         }
       }
     }
-    // Until overlays of all ages lie in the file.
+    // Until the file has overlays of all ages.
     try commits(0..<2000)
     let early = storage.length()
     try commits(2000..<10_000)

@@ -4,6 +4,7 @@ import TestSupport
 
 @testable import Engine
 
+/// Making a cluster of columns of spans.
 @Suite struct ClusterBuilderTests {
   private func encode(
     _ spans: [TextSpan], rows: Int, ids: [UInt32], columns: Int? = nil, arena: [UInt8] = [65, 66]
@@ -50,8 +51,7 @@ import TestSupport
     try bare.bytes.withUnsafeBytes { try ClusterReader($0).validate() }
   }
 
-  /// The format itself: a cluster's bytes, written down by hand. It may only change with the file's
-  /// version.
+  /// The bytes of a cluster, written by hand. They may change only together with the file's version.
   @Test func bytesOfASmallCluster() throws {
     let arena = Array("1042".utf8)
     let spans = [
@@ -85,7 +85,7 @@ import TestSupport
     #expect(cluster.headerLength == 76 && cluster.headerChecksum == Checksum.of(header))
   }
 
-  /// What is encoded does not depend on the hash table's random seed or on earlier clusters.
+  /// Encoded bytes do not depend on the hash table's random seed or on earlier clusters.
   @Test(arguments: [EncodingEffort.fast, .thorough])
   func encodingIsDeterministic(effort: EncodingEffort) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: 11))
@@ -99,6 +99,7 @@ import TestSupport
   }
 }
 
+/// Rows that become a cluster, compared with a plain list of rows.
 @Suite struct RowBufferTests {
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
   func behavesLikeAPlainModel(seed: UInt64) throws {
@@ -119,7 +120,7 @@ import TestSupport
         try buffer.append(key: key, values: values)
         model.append((key, spellings))
       case 5:
-        // Straight from a parser's spans.
+        // From the spans of a parser.
         let key = (model.last?.key ?? 100) + 1
         var bytes: [UInt8] = []
         let spans = spellings.map { spelling -> TextSpan in
@@ -146,7 +147,7 @@ import TestSupport
         buffer.removeRows { $0 % removed == 0 }
         model = model.enumerated().filter { $0.offset % removed != 0 }.map(\.element)
       default:
-        // Through a cluster and back.
+        // Encoded into a cluster and read back.
         guard let firstKey = model.first?.key else { continue }
         let cluster = try buffer.encode(with: builder)
         buffer = RowBuffer(columnIDs: ids)

@@ -4,6 +4,7 @@ import TestSupport
 
 @testable import Engine
 
+/// Clusters with changed bytes, with wrong checksums and with right ones.
 @Suite struct ClusterDamageTests {
   private func sample(_ seed: UInt64, rows: Int) throws -> [UInt8] {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
@@ -39,8 +40,8 @@ import TestSupport
     }
   }
 
-  /// Bytes that lie and have the right checksums: reading throws or gives something, and never leaves
-  /// the cluster (which ends at a guarded page).
+  /// Forged bytes under right checksums: a read throws or returns something, and never leaves the
+  /// cluster, which ends at a guarded page.
   @Test(arguments: Effort.seeds(1..<13))
   func hostileBytesWithRightChecksums(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -52,7 +53,7 @@ import TestSupport
     var accepted = 0
     for _ in 0..<(rows > 40 ? 30 : 100) {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
-        // Half of the changes hit the small header and the beginnings of segments.
+        // Half of the changes are in the small header and at the beginnings of segments.
         let position =
           Bool.random(using: &random)
           ? Int.random(in: 0..<headerLength, using: &random)
@@ -65,11 +66,11 @@ import TestSupport
       if readEverything(guarded.readOnly) { accepted += 1 }
       guarded.bytes.copyBytes(from: bytes)
     }
-    // The test is worth something only if much of it gets past the checks.
+    // The test is of use only if many changes pass the checks.
     #expect(accepted > 10, "seed \(seed)")
   }
 
-  /// Makes every checksum right whose segment lies inside the cluster.
+  /// Corrects the checksums of all segments that are inside the cluster.
   private func correctChecksums(_ bytes: UnsafeMutableRawBufferPointer) {
     func number(_ offset: Int) -> Int {
       Int(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
@@ -86,7 +87,7 @@ import TestSupport
     }
   }
 
-  /// True when all of it could be read.
+  /// Whether all of it could be read.
   private func readEverything(_ bytes: UnsafeRawBufferPointer) -> Bool {
     do {
       let reader = try ClusterReader(bytes)
@@ -145,7 +146,7 @@ import TestSupport
     var damaged = cluster.bytes
     damaged[damaged.count - ClusterFormat.padding - 1] ^= 1
     try damaged.withUnsafeBytes { bytes in
-      // Not looked at again: what is in the table is trusted.
+      // Parts in the table of verified blocks are not verified again.
       _ = try ClusterReader(bytes, verified: parts).open(id: 1)
       #expect(throws: ClusterError.self) { try ClusterReader(bytes).open(id: 1) }
     }

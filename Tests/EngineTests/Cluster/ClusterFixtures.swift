@@ -5,7 +5,7 @@ import TestSupport
 
 typealias Spelling = [UInt8]?
 
-/// Encodes columns of spellings, given one after the other; identifiers are 1, 2, 3, …
+/// Encodes columns of spellings, whose identifiers are 1, 2, 3, …
 func encode(
   _ columns: [[Spelling]], keyOffsets: [Int64]? = nil, with builder: ClusterBuilder? = nil
 ) throws -> EncodedCluster {
@@ -16,7 +16,7 @@ func encode(
   }
 }
 
-/// What columns of spellings look like, without a cluster of them.
+/// The facts about columns of spellings, without making a cluster.
 func examine(_ columns: [[Spelling]]) throws -> [SpellingFacts] {
   try withMatrix(columns) { arena, spans, rowCount in
     try ClusterBuilder().examine(
@@ -24,7 +24,7 @@ func examine(_ columns: [[Spelling]]) throws -> [SpellingFacts] {
   }
 }
 
-/// Calls `body` with the spellings row by row, and the number of rows.
+/// Calls `body` with the number of rows and their spellings, row by row.
 private func withMatrix<Result>(
   _ columns: [[Spelling]],
   _ body: (UnsafeRawBufferPointer, UnsafePointer<TextSpan>, _ rowCount: Int) throws -> Result
@@ -50,13 +50,13 @@ private func withMatrix<Result>(
   }
 }
 
-/// Columns of spellings that are near the edges of what encodings take.
+/// Makes columns of spellings near the limits of the encodings.
 struct ColumnGenerator {
   var random: SplitMix64
 
   static let kinds = 42
 
-  /// A column of one kind, sometimes with nulls and with a few spellings of another kind.
+  /// A column of one kind, sometimes with nulls and some spellings of another kind.
   mutating func column(kind: Int, rows: Int) -> [Spelling] {
     let nullShare = [0, 0, 0, 3, 50].randomElement(using: &random) ?? 0
     let strangeShare = [0, 0, 2, 5, 30].randomElement(using: &random) ?? 0
@@ -144,7 +144,7 @@ struct ColumnGenerator {
     }
   }
 
-  /// Of up to 38 digits, often one that was there before but for its last digits or its spelling.
+  /// A decimal of up to 38 digits; often an earlier one with other last digits or another spelling.
   private mutating func decimal() -> String {
     let sign = ["", "", "-", "+"].pick(&random)
     switch number(0...5) {

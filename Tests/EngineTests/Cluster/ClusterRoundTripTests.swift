@@ -3,8 +3,9 @@ import TestSupport
 
 @testable import Engine
 
+/// Columns of all kinds that are encoded and read back, by rows, by columns and by parts.
 @Suite struct ClusterRoundTripTests {
-  /// Everything a cluster says about a column must be what a slow look at the spellings says.
+  /// Everything that a cluster returns for a column equals a slow look at the spellings.
   private func expect(
     _ cluster: EncodedCluster, holds columns: [[Spelling]], _ note: String
   ) throws {
@@ -64,7 +65,7 @@ import TestSupport
       let ints = values(.int).compactMap { if case .int(let int) = $0 { int } else { nil } }
       #expect(statistics.kind == .integers && statistics.integers == bounds(ints), "\(note)")
     } else if classes.fits(.double) {
-      // NaN is no bound.
+      // NaN is never a bound.
       let doubles = values(.double).compactMap {
         if case .double(let x) = $0, !x.isNaN { x } else { nil }
       }
@@ -175,6 +176,7 @@ import TestSupport
   }
 }
 
+/// The keys of a cluster.
 @Suite struct ClusterKeyTests {
   @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
   func generatedKeys(seed: UInt64) throws {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Bytes that end right before memory nobody may touch: reading one byte too many ends the test
-/// process. They are gone with the object, which optimized code lets go of after its last use: who
-/// reads `bytes` through a copy of the pointer holds it with `withExtendedLifetime`.
+/// Bytes that end right before a guarded page: reading one byte too many ends the process. They are
+/// released with the object, which optimized code releases after its last use: a function that reads
+/// `bytes` through a copy of the pointer keeps the object with `withExtendedLifetime`.
 final class GuardedBytes {
   private let mapping: UnsafeMutableRawPointer
   private let mappedLength: Int

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Engine
 
-/// Who holds which version and what that costs; a limit that throws and recovers; the writer's map keeps
-/// exactly what held versions reach.
+/// Who holds which version, and its cost; a limit that throws and recovers; the writer keeps exactly
+/// the pages that held versions reach.
 @Suite("Active versions", .timeLimit(.minutes(60)))
 struct ActiveVersionTests {
   private static let columns = [Column("what", .int), Column("text", .text)]
@@ -49,14 +49,14 @@ struct ActiveVersionTests {
     #expect(versions.map(\.version) == [newest, known, known + 300].sorted())
     #expect(versions.map(\.isNewest) == [false, false, true])
     #expect(versions[0].holders.map(\.process) == [own])
-    // The other handle could see no newer one before the flush.
-    // Each handle's snapshots share a place.
+    // The other handle could see no newer version before the flush.
+    // The snapshots of a handle share a slot.
     #expect(versions[0].holders.map(\.snapshots) == [2] && elsewhere.version == newest)
     #expect(versions[1].holders.map(\.snapshots) == [1])
     #expect(versions[2].holders.isEmpty && versions[2].pinnedBytes == 0)
     #expect(versions[0].pinnedBytes > 0 && versions[1].pinnedBytes > 0)
     #expect(try versions.map(\.pinnedBytes).reduce(0, +) == database.fileUse().pinned)
-    // Through another handle the same.
+    // Another handle reports the same.
     #expect(try other.activeVersions() == versions)
     let first = versions[0].pinnedBytes
     withExtendedLifetime(later) {}
@@ -65,7 +65,7 @@ struct ActiveVersionTests {
     #expect(versions.map(\.version) == [newest, known + 300])
     #expect(versions[0].pinnedBytes >= first)
     #expect(try versions[0].pinnedBytes == database.fileUse().pinned)
-    // Optimized code lets go of what is not used any more.
+    // Optimized code releases objects after their last use.
     withExtendedLifetime((old, elsewhere)) {}
     old = []
     #expect(old.isEmpty)
@@ -110,7 +110,7 @@ struct ActiveVersionTests {
       try Self.update(database, 1, 200)
     }
     #expect(try database.snapshot().table("log").row(forKey: 1)?["what"] == .int(100))
-    // Nothing to write, nothing to refuse; and another handle has its own limit.
+    // A transaction without changes is not refused; another handle has its own limit.
     try database.write { _ in }
     let other = try Database.open(path)
     try Self.update(other, 2, 5, .full)
@@ -155,7 +155,7 @@ struct ActiveVersionTests {
         databases[index] = try Database.open(path, options: .tiny)
       default: break
       }
-      // The one that was chosen may have been closed.
+      // The chosen handle may have been closed.
       let writer = databases[Int.random(in: 0..<2, using: &random)]
       let transaction = try writer.beginWrite()
       let space = try #require(writer.memory.space)
@@ -220,7 +220,8 @@ struct ActiveVersionTests {
       if handle == 1 { early = try length() }
       try database.close()
     }
-    // At most: what the old version reaches, the newest twice (one being written), and a little.
+    // At most: the old version's pages, the newest version twice (one copy is being written), and a
+    // little.
     let use = try keeper.fileUse()
     #expect(try length() <= early + 4 * Layout.pageBytes, "it grew from \(early)")
     #expect(try length() <= use.pinned + 2 * use.used + 64 * Layout.pageBytes)

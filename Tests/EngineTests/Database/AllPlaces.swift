@@ -1,6 +1,6 @@
 @testable import Engine
 
-/// All places for held versions, taken until it is released.
+/// Takes all slots for held versions until it is released.
 final class AllPlaces {
   private let database: Database
   private let slots: [Int]

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// Asynchronous writes: in order, each a version of its own, flushed together, cancellable before they
-/// begin; completions once they are durable.
+/// Asynchronous writes run in order and make a version each. They are flushed together, can be
+/// cancelled before they begin, and complete once they are durable.
 @Suite("Asynchronous reads and writes", .timeLimit(.minutes(60)))
 struct AsyncWriteTests {
   private struct Oops: Error {}
@@ -44,7 +44,7 @@ struct AsyncWriteTests {
 
   @Test("Queued writes come in order, each a version, and share flushes")
   func grouping() throws {
-    // Flushes that take no time: what is not put off is flushed by itself.
+    // Flushes take no time here, so that a write which is not delayed is flushed alone.
     let storage = RecordingStorage()
     let database = try Self.create(storage)
     let gate = Gate()
@@ -58,7 +58,7 @@ struct AsyncWriteTests {
       } completion: { result in
         guard case .success(let version) = result else { return }
         outcomes.append((value, version))
-        // Durable and visible by now, to everybody.
+        // Durable by now, and visible to all.
         durable.append((try? database.newestVersion) ?? 0 >= version)
       }
     }
@@ -70,7 +70,7 @@ struct AsyncWriteTests {
     #expect(outcomes.list.map(\.0) == Array(0..<300))
     #expect(outcomes.list.map(\.1) == Array(3..<303))
     #expect(durable.list.allSatisfy { $0 })
-    // Two flushes a round, and a round every 10 ms; the last one at once.
+    // Two flushes a round, a round every 10 ms, and the last round at once.
     let shared = Self.flushes(storage) - before
     #expect(shared <= 2 * (milliseconds / 10 + 3), "\(shared) flushes in \(milliseconds) ms")
     if System.environment("SHEAF_FIGURES") != nil {
@@ -146,7 +146,7 @@ struct AsyncWriteTests {
       #expect(!writes[index].cancel())
       #expect(writes[index].isCancelled)
     }
-    // Told while the writing thread is busy still.
+    // The completion comes while the writing thread is still busy.
     #expect(outcomes.wait(for: 5))
     gate.open()
     #expect(outcomes.wait(for: 10))
@@ -189,7 +189,7 @@ struct AsyncWriteTests {
       let told: @Sendable (Result<Void, any Error>) -> Void = {
         if case .success = $0 { outcomes.append("\(value)") } else { outcomes.append("\($0)") }
       }
-      // Those of a connection reach the queue one by one: they count all the same.
+      // A connection's writes enter the queue one by one, and count as well.
       if value % 2 == 0 {
         database.asyncWrite(insert, completion: told)
       } else {
@@ -288,7 +288,7 @@ struct AsyncWriteTests {
     let task = Task { try await database.asyncWrite { try $0.table("log").insert([.int(5)]) } }
     let other = Task { try await database.asyncWrite { try $0.table("log").insert([.int(6)]) } }
     task.cancel()
-    // Before the gate opens: the task does not wait for the writing thread.
+    // The gate is still shut: the task does not wait for the writing thread.
     await #expect(throws: CancellationError.self) { try await task.value }
     gate.open()
     _ = try await other.value

@@ -64,7 +64,7 @@ struct BackupRefusalTests {
     try copy.write { _ = try $0.table("t").insert([.int(1)]) }
     try copy.close()
     try isRefused("written to since") { try database.backup(to: copyPath) }
-    // Not over an open database, nor over a newer one.
+    // An open database is not replaced, nor one that is newer.
     #expect {
       _ = try Database.restore(copyPath, to: path, replacing: true)
     } throws: { error in
@@ -85,7 +85,7 @@ struct BackupRefusalTests {
     _ = try Database.restore(copyPath, to: path, replacing: true)
     let back = try Database.open(path)
     #expect(try back.snapshot().table("t").count == 0)
-    // Another night, to another end: the copy has the number, and not what it stands for.
+    // The database gives the number of the copy's version to other contents: the backup must notice.
     try back.write { _ = try $0.table("t").insert([.int(3)]) }
     _ = try back.backup(to: copyPath)
     let former = try Database.open(copyPath, options: Database.Options(access: .readOnly))

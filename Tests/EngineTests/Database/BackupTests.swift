@@ -5,7 +5,8 @@ import Testing
 
 @testable import Engine
 
-/// A backup is the same database at another place, whatever happened to the database and to the copy's disk.
+/// A backup is the same database in another place, whatever happened to the database and to the copy's
+/// disk.
 @Suite("Backups")
 struct BackupTests {
   private func expect(_ problem: String?, _ what: @autoclosure () -> String) throws {
@@ -22,7 +23,7 @@ struct BackupTests {
     }
   }
 
-  /// What differs between a database and its copy: the newest version, and those that are kept.
+  /// How a copy differs from its database: in the newest version, or in kept ones.
   private func difference(_ source: Database, _ copy: Database) throws -> String? {
     let (one, other) = (try source.snapshot(), try copy.snapshot())
     if one.version != other.version { return "version \(other.version) for \(one.version)" }
@@ -66,7 +67,7 @@ struct BackupTests {
       let keeps = Bool.random(using: &changes.random)
       try database.write { transaction in
         if keeps { try transaction.keepBase(most: 3) }
-        // Going back has made another model of it: rows that are new will do.
+        // After a restoration the model is another one: any new rows will do.
         let table = try transaction.table("few")
         for _ in 0..<Int.random(in: 1...9, using: &changes.random) {
           let key = try table.insert(changes.row(RandomChanges.fewColumns))
@@ -81,7 +82,7 @@ struct BackupTests {
       try expect(
         result.decision == (round == 0 ? .copied : .updated) ? nil : "\(result)", "seed \(seed)")
       if let held, let before {
-        // Whoever reads the copy goes on with the version before.
+        // A reader of the copy keeps the version before.
         try expect(before == held.2 ? nil : "changed", "a snapshot of the copy")
         try expect(try Model.digest(held.1) == before ? nil : "changed", "a snapshot, afterwards")
       }
@@ -107,7 +108,7 @@ struct BackupTests {
     #expect(restored.version == (try again.snapshot().version))
     #expect(try difference(again, copy) == nil)
     #expect(try CopiedBlocks(in: again.snapshot()) == nil)
-    // What is written over is forgotten.
+    // The replaced contents are forgotten.
     let newest = try copy.snapshot()
     var memory = try #require(try CopiedBlocks(in: newest))
     let places = memory.checksums.count
@@ -116,9 +117,9 @@ struct BackupTests {
       of: versions.map { try VersionRoots($0, newest.blocks) }, newest.blocks)
     #expect(places <= 3 * memory.checksums.count + 10, "\(places), \(memory.checksums.count)")
     try copy.close()
-    // Restored, it is what the copy is.
+    // After the restoration the database equals the copy.
     #expect(try again.backup(to: copyPath).decision == .unchanged)
-    // A restored database is backed up to the copy that it came from.
+    // A restored database is backed up into the copy that it was restored from.
     try again.write { _ = try $0.table("few").insert(changes.row(RandomChanges.fewColumns)) }
     #expect(try again.backup(to: copyPath).decision == .updated)
     try again.close()
@@ -143,7 +144,7 @@ struct BackupTests {
     _ = try database.backup(to: copyPath)
     try database.write { try $0.table("t").update(1990, ["text": .text("changed")]) }
     let digest = try Model.digest(database.snapshot())
-    // A subtree that is far from what has changed: nobody may look at it.
+    // A subtree far from the changes: the backup must not read it.
     let tree = try database.snapshot().table("t").tree
     #expect(tree.root.level > 2)
     let child = try tree.entries(tree.root.entry, level: tree.root.level)[0]
@@ -321,7 +322,7 @@ struct BackupTests {
       try pair.copyWhole(to: whole)
       let storage = FailingStorage(whole)
       var options = Database.Options.tiny
-      // Strict mode reads what was kept.
+      // Strict mode would read what the disk has kept wrong.
       options.isWrongOnPurpose = true
       let copy = try Database.open(storage: storage, options: options)
       let before = try Model.digest(copy.snapshot())
@@ -330,7 +331,7 @@ struct BackupTests {
       let isDone = (try? pair.update(copy)) != nil
       isOver = storage.failure == nil
       if isOver { #expect(isDone) }
-      // The slot and its root are the last to be written: the other slot is right.
+      // The slot and its root are written last: the other slot is still right.
       let other = try Database.open(
         storage: RecordingStorage(whole.content, isRecording: false), options: .tiny)
       let after = try Model.digest(other.snapshot())
@@ -399,7 +400,7 @@ struct BackupTests {
     try database.close()
     let entry = try #require(last)
     let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-    // In its last column, of which its parent knows nothing.
+    // The change is in the last column, of which the parent node knows nothing.
     try handle.seek(toOffset: entry.reference.offset + UInt64(entry.reference.length) - 20)
     try handle.write(contentsOf: Data(repeating: 0xEE, count: 8))
     try handle.close()

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// What lies beside a database under the names of its lock file and its temporary, and is not Sheaf's, stays
-/// as it is.
+/// Files with the names of a database's lock file and temporary file that are not Sheaf's stay as they
+/// are.
 @Suite("Files beside the database", .timeLimit(.minutes(60)))
 struct CompanionTests {
   private let folder = TemporaryFolder()
@@ -59,7 +59,7 @@ struct CompanionTests {
         atPath: folder.path("a.sheaf-lock"), withIntermediateDirectories: false)
     case "a database": try FileManager.default.copyItem(atPath: path, toPath: path + "-lock")
     case "zeros":
-      // More than a lock file of nothing yet: the beginning of a disk's image, say.
+      // A file longer than a new lock file: the beginning of a disk image, for example.
       try Data(count: Coordination.Offset.bytes + 1).write(
         to: URL(fileURLWithPath: path + "-lock"))
     default: try put("a.sheaf-lock", "key to the front door")
@@ -105,7 +105,7 @@ struct CompanionTests {
         try put("precious", "SheafTmp is what I call it")
         try link("a.sheaf-temporary", to: "precious")
       }
-      // Reading a pipe would wait.
+      // Reading from a pipe would wait.
       let before = kind == "pipe" ? nil : text("a.sheaf-temporary")
       let database = try Database.open(path)
       expectObstructed("is not what a compaction left") { _ = try database.compact() }
@@ -140,7 +140,7 @@ struct CompanionTests {
       return
     }
     #expect(target.content.starts(with: Array("SheafTmp".utf8)))
-    // Killed between the rename and the second slot: a database like any other.
+    // A file that was left between rename and second slot is a database like any other.
     let found = try Recovery.run(target)
     #expect(found.record == record && found.slot == 1 && found.fallback == nil)
     #expect(try Database.open(storage: target, options: .tiny).check().problems == [])

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// A connection's reads and writes come one at a time in the order of asking; it can stay on a version;
-/// using it inside itself throws.
+/// A connection's reads and writes run one at a time, in order; it can stay on a version; using it
+/// inside itself throws.
 @Suite("Connections", .timeLimit(.minutes(60)))
 struct ConnectionTests {
   private static func create() throws -> Database {
@@ -46,7 +46,7 @@ struct ConnectionTests {
               }
             })
           #expect(asked.wait(for: threads.count))
-          // From having said so to having asked is a few instructions.
+          // The thread asks within a few instructions.
           System.sleep(milliseconds: 20)
         }
       }
@@ -70,7 +70,7 @@ struct ConnectionTests {
       try connection.write(durability: .group) { try $0.table("log").insert([.int(1)]) }
       #expect(try connection.read { try $0.table("log").count } == count)
     }
-    // Reads come in turn; their completions are called beside what comes next.
+    // Reads run in turn; their completions run beside the next ones.
     let seen = Shared<[Int]>()
     for index in 0..<10 {
       connection.asyncWrite { try $0.table("log").insert([.int(1)]) }
@@ -127,7 +127,7 @@ struct ConnectionTests {
         try database.write { _ in try use() }
       }
     }
-    // Another connection, and what comes later, may be asked for inside a read.
+    // Inside a read, another connection may be used, and later work be asked for.
     let outcomes = Shared<Bool>()
     try connection.read { _ in
       let version = try database.connection().read { $0.version }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// A creation that a power cut ended, on a disk that gives back anything for what was not flushed.
+/// The creation of a file, ended by a power cut, on a disk that returns anything for what was not
+/// flushed.
 @Suite struct CreationTests {
   @Test("Whatever the unwritten bytes are, the file is begun anew", arguments: [1 as UInt64, 2, 3])
   func arbitraryBytes(seed: UInt64) throws {
@@ -17,7 +18,7 @@ import Testing
       switch entry {
       case .write, .resize:
         pending.append(entry)
-        // The mark itself may not have come so far: then there are zeros, or nothing.
+        // Even the mark may be missing: then there are zeros, or nothing.
         guard !durable.isEmpty else { continue }
         for _ in 0..<20 {
           var image = durable

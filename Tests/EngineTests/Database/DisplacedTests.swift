@@ -5,8 +5,8 @@ import Testing
 
 @testable import Engine
 
-/// A database file that is removed, moved or replaced while it is open: nothing is said to be committed that
-/// nobody would find.
+/// A database file that is removed, moved or replaced while it is open: no commit succeeds that nobody
+/// would find.
 @Suite("The file of that name", .timeLimit(.minutes(60)))
 struct DisplacedTests {
   private let folder = TemporaryFolder()
@@ -61,7 +61,7 @@ struct DisplacedTests {
         }
       }
     }
-    // What was read before can be read on.
+    // Snapshots from before stay readable.
     #expect(try snapshot?.table("apps").count == 3)
     snapshot = nil
     expectDisplaced(event) { try database.close() }
@@ -85,7 +85,7 @@ struct DisplacedTests {
       try transaction.table("apps").insert([.text("new")])
       try folder.happen(event)
       if durability == .group {
-        // Told when it is asked for; `close` must not end well either.
+        // The failure comes when the result is asked for; `close` must fail, too.
         try transaction.commit(durability: .group)
         let error = #expect(throws: EngineError.self) { try database.flush() }
         #expect("\(String(describing: error))".contains("ed while it was open") || event == .moved)
@@ -107,7 +107,7 @@ struct DisplacedTests {
     "A file cut short from outside within a transaction: nothing is said to be committed",
     arguments: Durability.allCases)
   func cut(durability: Durability) throws {
-    // Nothing that could be stored in fewer bytes: what is cut off has to be a part of the version.
+    // Incompressible text: the part that is cut off has to be in use.
     var random = SplitMix64(seed: 1)
     func insert(_ rows: Int, into table: WritableTable) throws {
       for _ in 0..<rows {
@@ -142,7 +142,7 @@ struct DisplacedTests {
     let database = try create()
     try happen(event)
     expectDisplaced(event) { try database.close() }
-    // One that only read has nothing to say.
+    // A handle that has only read does not fail.
     if event == .moved { try System.rename(folder.path("b.sheaf"), to: path) }
     guard event == .moved else { return }
     let reader = try Database.open(path)
@@ -209,7 +209,7 @@ struct DisplacedTests {
       }
     }
     try next.flush()
-    // The slot that the other one wrote, and may not have flushed, comes first of all.
+    // The slot that the other process wrote, perhaps without a flush, is flushed first of all.
     let operations = storage.log.filter(\.isOperation)
     if case .write(let offset, let bytes)? = operations.first,
       case .flushBegan? = operations.dropFirst().first

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Engine
 
-/// A handle whose flush has failed commits nothing more, and keeps nobody from writing.
+/// A handle whose flush has failed commits nothing more, and does not keep others from writing.
 @Suite("A handle that failed", .timeLimit(.minutes(60)))
 struct FailedHandleTests {
   private let folder = TemporaryFolder()
@@ -22,9 +22,9 @@ struct FailedHandleTests {
     return database
   }
 
-  /// Has every flush fail from now on.
+  /// Makes every flush fail from now on.
   ///
-  /// - Returns: keeps the locks of what was open.
+  /// - Returns: a descriptor that keeps the locks of what was open.
   private func breakFlush(_ database: Database) throws -> Int32 {
     let storage = try #require(try database.parts.storage as? FileStorage)
     let kept = try System.duplicate(storage.descriptor, path: path)
@@ -51,7 +51,7 @@ struct FailedHandleTests {
     return rows
   }
 
-  /// Has another handle write a lot, on a thread of its own.
+  /// Has another handle write much, on a thread of its own.
   private func write(_ other: Database, _ done: Shared<Bool>) throws -> Background {
     try Background {
       for _ in 0..<20 {
@@ -76,7 +76,7 @@ struct FailedHandleTests {
     let kept = try breakFlush(failed)
     defer { System.close(kept) }
     expectPoisoned { try failed.flush() }
-    // What is taken now is what the others see.
+    // A new snapshot has what the other handles see.
     #expect(try failed.snapshot().table("t").count == 0)
     #expect(try failed.newestVersion == other.newestVersion)
     let done = Shared<Bool>()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Engine
 
-/// Copying, compacting and deleting database files around those who use them.
+/// Copying, compacting and deleting database files, beside their users.
 @Suite("Files and their users", .timeLimit(.minutes(60)))
 struct FilesTests {
   private static let columns = [Column("name", .text), Column("stars", .int)]
@@ -39,7 +39,7 @@ struct FilesTests {
     #expect(try !Database.deleteFiles(at: folder.path("no/such/folder.sheaf")))
     #expect(folder.names() == [])
     try Self.create(path, rows: 10).close()
-    // What a killed process and a killed compaction leave.
+    // Files that a killed process and a killed compaction leave.
     for (name, mark) in [("a.sheaf-lock", "SheafLck"), ("a.sheaf-temporary", "SheafTmp")] {
       try Data((mark + "123").utf8).write(to: URL(fileURLWithPath: folder.path(name)))
     }
@@ -88,7 +88,7 @@ struct FilesTests {
       _ = FileManager.default.createFile(atPath: ready, contents: nil)
       while !FileManager.default.fileExists(atPath: go) { System.sleep(milliseconds: 2) }
       guard try database.snapshot().table("apps").count == 1 else { exit(3) }
-      // Killed or not: what it held ends with it.
+      // The process may be killed or end: its locks end with it.
       exit(0)
     }
     try parent.join()
@@ -187,7 +187,7 @@ struct FilesTests {
     let folder = TemporaryFolder()
     let path = folder.path("a.sheaf")
     let database = try Self.create(path)
-    // In one transaction: what made 76 MB of 6 elsewhere.
+    // In one transaction, which grew a file of 6 MB to 76 MB in other databases.
     try database.write { transaction in
       let table = try transaction.table("apps")
       for row in 0..<20_000 {
@@ -205,7 +205,7 @@ struct FilesTests {
     #expect(result.after <= 4 * Layout.pageBytes)
     #expect(try Self.size(path) == result.after)
     #expect(try database.check().problems == [])
-    // Keys are not given again.
+    // Keys are not given twice.
     let key = try database.write { try $0.table("apps").insert([.text("new"), .int(1)]) }
     #expect(key == 20_001)
     try database.close()
@@ -226,7 +226,7 @@ struct FilesTests {
         do {
           while isOver.list.isEmpty {
             if who == 0 {
-              // The sum of stars stays what it is.
+              // The sum of the stars never changes.
               if try Self.rows(database.snapshot()).count != 500 { problems.append("rows") }
               continue
             }

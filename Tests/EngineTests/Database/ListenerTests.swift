@@ -4,13 +4,13 @@ import Testing
 
 @testable import Engine
 
-/// Listeners are called after each newer version has become visible here, never before; a handle can
-/// read its own commits before they are durable, and what it reads is not written over.
+/// Listeners are called after a newer version has become visible in this process, never before. A
+/// handle can read its own commits before they are durable, and their pages are not written over.
 @Suite("Commit listeners", .timeLimit(.minutes(60)))
 struct ListenerTests {
   private static let columns = [Column("what", .int)]
 
-  /// The versions that listeners saw, in order.
+  /// The versions that listeners were called with, in order.
   private final class Seen: @unchecked Sendable {
     // @unchecked: guarded by `lock`.
     private let lock = Lock()
@@ -120,7 +120,7 @@ struct ListenerTests {
     try writer.write { try $0.createTable("log", columns: Self.columns) }
     let before = try #require(writer.coordination.visible.load())
     try insert(writer, 1, .full)
-    // As a writer leaves it that is killed between its flush and its publication.
+    // A writer that is killed between its flush and its publication leaves this.
     writer.coordination.visible.store(before)
     try writer.close()
     let next = try Database.open(folder.path("a.sheaf"))

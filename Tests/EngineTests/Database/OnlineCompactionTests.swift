@@ -5,15 +5,15 @@ import Testing
 
 @testable import Engine
 
-/// A file that others have open becomes nearly as small as a compaction of the whole file makes it, in
-/// transactions that change nothing.
+/// A compaction in use makes a file nearly as small as a compaction of the whole file does, in
+/// transactions that change no object.
 @Suite("Compaction in use")
 struct OnlineCompactionTests {
   enum Kind: String, CaseIterable {
     case smallBatches, largeBatches, randomUpdates, deletions, keyed, manyTables
   }
 
-  /// What is written to a file in many transactions.
+  /// Fills a file in many transactions.
   static func fill(_ database: Database, _ kind: Kind) throws {
     var random = SplitMix64(seed: 7)
     let columns = [
@@ -76,7 +76,7 @@ struct OnlineCompactionTests {
     #expect(try Model.digest(other.snapshot()) == digest)
     #expect(try System.status(path: path).size == result.after)
     let version = try database.snapshot().version
-    // Another one has nothing to do.
+    // A second compaction finds nothing to do.
     let again = try database.compactInUse()
     #expect(try database.snapshot().version == version, "\(kind): \(again)")
     try other.close()
@@ -86,7 +86,7 @@ struct OnlineCompactionTests {
     try database.close()
   }
 
-  /// In a file of a few dozen pages, each page that is left over counts.
+  /// In a file of a few dozen pages every remaining page counts.
   @Test("A small file, too", arguments: [1000, 1500, 2000], [1, 25, 1000])
   func smallFiles(count: Int, batch: Int) throws {
     let folder = TemporaryFolder()
@@ -111,7 +111,7 @@ struct OnlineCompactionTests {
     let result = try database.compactInUse()
     #expect(try database.check(deep: true).problems == [])
     #expect(try Model.digest(database.snapshot()) == digest)
-    // It comes to an end soon, and there is nothing left to do.
+    // It ends soon, and then nothing is left to do.
     let last = try database.snapshot().version
     #expect(last < version + 40)
     _ = try database.compactInUse()
@@ -156,7 +156,7 @@ struct OnlineCompactionCrowdTests {
     model = next
   }
 
-  /// Another handle writes between its transactions, and snapshots come and go.
+  /// Another handle writes between the compaction's transactions, and snapshots are taken and released.
   @Test("Others write and read between its transactions", arguments: Effort.seeds(400..<408))
   func writers(seed: UInt64) throws {
     let folder = TemporaryFolder()
@@ -206,8 +206,8 @@ struct OnlineCompactionCrowdTests {
     try last.close()
   }
 
-  /// A commit joins small leaves, also those that were chosen for the next merging; their pages must not be written over
-  /// while they are read.
+  /// A commit joins small leaves, also those that are chosen for the next merge: their pages must not
+  /// be written over while the merge reads them.
   @Test(
     "What is merged next stays until it was read, whoever writes meanwhile",
     arguments: 1...4 as ClosedRange<UInt64>)
@@ -267,7 +267,7 @@ struct OnlineCompactionCrowdTests {
     #expect(held.held.map(\.version) == [version].compactMap(\.self))
     #expect(held.held.first?.holders.first?.process == System.processIdentifier)
     #expect(held.reason?.contains("version \(version ?? 0)") == true)
-    // At most what a transaction may write, and a cluster, is there twice.
+    // At most the bytes of a transaction, and a cluster, exist twice.
     #expect(held.after <= before + limits.transactionBytes * 8, "\(held)")
     if let snapshot { #expect(try Model.digest(snapshot) == digest) }
     snapshot = nil
@@ -303,13 +303,13 @@ struct OnlineCompactionCrowdTests {
       return try session.version
     }
     #expect(version == new.version)
-    // The initial one, and nothing else.
+    // The initial call, and no other.
     #expect(told.all.count == 1, "\(told.all)")
     worker.stop()
     try database.close()
   }
 
-  /// Wherever the storage fails: what was there is there, and another one comes to its end.
+  /// The storage fails at any operation: no object is lost, and another compaction succeeds.
   @Test("Each operation of the storage fails in turn", arguments: [5, 28] as [Int32])
   func faults(code: Int32) throws {
     var number = code == 28 ? 3 : 0
@@ -324,7 +324,7 @@ struct OnlineCompactionCrowdTests {
       var isPoisoned = false
       do {
         let result = try database.compactInUse(.tiny, waiting: Waiting(seconds: 0))
-        // A disk without room is no failure of the file.
+        // A full disk is not a failure of the file.
         if storage.failure != nil { #expect(code == 28 && result.reason != nil) }
       } catch EngineError.poisoned {
         isPoisoned = true

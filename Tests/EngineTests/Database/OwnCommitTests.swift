@@ -5,7 +5,7 @@ import Testing
 
 @testable import Engine
 
-/// Commits that are not durable yet: their own handle reads them, and they keep nobody waiting.
+/// Commits that are not durable yet: their own handle reads them, and nobody has to wait for them.
 @Suite("Commits on their way", .timeLimit(.minutes(60)))
 struct OwnCommitTests {
   private static func create(_ path: String, _ durability: Durability) throws -> Database {
@@ -21,7 +21,7 @@ struct OwnCommitTests {
     let database = try Self.create(path, durability)
     let told = Shared<Int>()
     let id = database.listeners.add {
-      // Without waiting for anybody, who might wait for this.
+      // A listener must not wait for a thread that may wait for the listener.
       if let count = try? database.snapshot().table("t").count { told.append(count) }
     }
     let other = try Database.open(path, options: .init(access: .readOnly))
@@ -60,7 +60,7 @@ struct OwnCommitTests {
       try second.write { try $0.table("t").insert([.int(round)]) }
       try idle.write { try $0.table("t").insert([.int(round)]) }
     }
-    // It is woken: to look once a second by itself would take twice as long.
+    // The thread is woken: looking once a second by itself would take twice as long.
     #expect(System.monotonicNanoseconds - began < 10_000_000_000)
     #expect(try second.newestVersion == idle.newestVersion - 1, "the last one is not durable")
     try second.close()

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Engine
 
-/// What a process holds ends with it, however it ends; other processes see whole transactions.
+/// A process's locks and versions end with it, however it ends; other processes see whole transactions.
 ///
-/// What happens here while a child runs, happens on a thread: waiting for a child takes one of the few
-/// threads that tasks have.
+/// While a child runs, this process works on a thread of its own: waiting for a child blocks one of the
+/// few threads of tasks.
 @Suite("Processes", .serialized, .timeLimit(.minutes(60)))
 struct ProcessTests {
   private static let columns = [Column("what", .int)]
@@ -17,7 +17,7 @@ struct ProcessTests {
     throws
   {
     try database.write(durability: durability) {
-      // Two at a time: readers see an even number.
+      // Two objects a transaction: readers see an even number.
       for _ in 0..<2 { try $0.table("log").insert([.int(Int64(value))]) }
     }
   }
@@ -77,7 +77,7 @@ struct ProcessTests {
       for value in 2..<102 { try Self.insert(database, value) }
       #expect(try database.compact().decision == .skippedInUse)
       #expect(try database.fileUse().pinned > 0)
-      // A handle that is opened now has to find out what the other process holds.
+      // The new handle has to find out what the other process holds.
       let second = try Database.open(path)
       try second.write { try $0.table("log").deleteAll() }
       try second.write { transaction in
@@ -92,7 +92,7 @@ struct ProcessTests {
       let snapshot = try database.snapshot()
       _ = FileManager.default.createFile(atPath: ready, contents: nil)
       while !FileManager.default.fileExists(atPath: go) { System.sleep(milliseconds: 2) }
-      // A hundred commits later, and read for the first time.
+      // A hundred commits later the snapshot is read for the first time.
       guard try Self.values(snapshot) == [1, 1] else { exit(3) }
       guard try Self.values(database.snapshot()).count == 202 else { exit(4) }
       Self.die()
@@ -113,7 +113,7 @@ struct ProcessTests {
     await #expect(processExitsWith: .signal(SIGKILL)) {
       [path = path as String, variant = variant as Int] in
       let database = try Database.open(path, options: .tiny)
-      // Commits without a flush are in nobody's hands when the process dies.
+      // Commits without a flush are lost with the process.
       if variant == 1 { try Self.insert(database, 2, .none) }
       let transaction = try database.beginWrite()
       let table = try transaction.table("log")

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// The bytes of a rehearsal are those of the file and what was written since, in any piece; the file has none of
-/// the latter.
+/// A rehearsal's bytes are those of the file and of its own writes, in any pieces; its writes never
+/// reach the file.
 @Suite struct RehearsalStorageTests {
   @Test(arguments: Effort.seeds(1..<20))
   func againstAModel(seed: UInt64) throws {

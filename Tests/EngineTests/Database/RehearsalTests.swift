@@ -5,7 +5,7 @@ import Testing
 
 @testable import Engine
 
-/// A rehearsal changes what it likes, and the file stays as it is, whoever writes to it meanwhile.
+/// A rehearsal may change anything; the file stays as it is, whoever writes to it meanwhile.
 @Suite struct RehearsalTests {
   private static let columns = [Column("id", .int), Column("s", .text)]
 
@@ -40,7 +40,7 @@ import Testing
     var model = Dictionary(
       uniqueKeysWithValues: (0..<600 as Range<Int64>).map { ($0, "row \($0)") })
     for round in 0..<12 {
-      // Both change, each for itself; the file's writer would use free pages over and over.
+      // Both change independently; the file's writer would use free pages again and again.
       for database in [rehearsal, file] {
         try database.write { transaction in
           let table = try transaction.table("t")
@@ -61,7 +61,7 @@ import Testing
           }
         }
       }
-      // Until then nothing that the version has is written over.
+      // Until the flush nothing that the version reaches is written over.
       if round % 2 == 1 { try rehearsal.flush() }
       #expect(try rehearsal.check(deep: true).isSound)
       let table = try rehearsal.snapshot().table("t")
@@ -80,7 +80,7 @@ import Testing
       try FileManager.default.contentsOfDirectory(atPath: folder.path(".")) == ["t.sheaf"])
   }
 
-  /// They may end behind the newest version, and come free in the file meanwhile.
+  /// Their pages may be behind the newest version's end, and come free in the file meanwhile.
   @Test func keptVersions() throws {
     let folder = TemporaryFolder()
     let path = folder.path("t.sheaf")

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// As many snapshots are held as there may be: nothing is lost, who looks for the reason can look, and all
-/// goes on once some are released.
+/// All slots for snapshots are taken: nothing is lost, their holders can be listed, and work goes on
+/// once some are released.
 @Suite("All snapshots held", .serialized, .timeLimit(.minutes(60)))
 struct SnapshotLimitTests {
   let folder = TemporaryFolder()
@@ -42,7 +42,7 @@ struct SnapshotLimitTests {
     held += try (0..<100).map { _ in try other.snapshot() }
     let sessions = try (0..<3000).map { _ in try database.session() }
     #expect(try database.activeVersions().map { $0.holders.map(\.snapshots) } == [[2]])
-    // What shares a place keeps the version as if it were alone.
+    // A snapshot that shares a slot keeps its version like any other.
     let table = try held[4711].table("t")
     held = []
     for number in 1...50 {
@@ -54,7 +54,7 @@ struct SnapshotLimitTests {
     let versions = try database.activeVersions().map { $0.holders.map(\.snapshots) }
     #expect(versions == [[1], []])
     withExtendedLifetime(table) {}
-    // From many threads at once there may be some more places, and never a wrong version.
+    // Several threads at once may take some more slots, but never a wrong version.
     let threads = try (0..<8).map { _ in
       try Background { [database] in
         var own: [Snapshot] = []
@@ -86,13 +86,13 @@ struct SnapshotLimitTests {
     #expect(try database.check().isSound)
     #expect(try database.fileUse().total > 0 && database.tableUse("t").objects == 1)
     #expect(try database.compact().decision == .skippedInUse)
-    // Writing needs no snapshot.
+    // Writing needs no slot.
     try database.write { try $0.table("t").insert(["n": .int(1)]) }
     #expect(try database.activeVersions().map(\.holders.count) == [1, 0])
     try withExtendedLifetime(held) { try database.close() }
   }
 
-  /// Its commit stands, though it cannot look at it yet.
+  /// The session's commit succeeds, although it cannot read it yet.
   @Test("A session's commit stands, and it sees it once there is room")
   func sessions() throws {
     let worker = try SessionThread(database)
@@ -116,12 +116,12 @@ struct SnapshotLimitTests {
         #expect(try it.objects("t").count == count + 1)
         return transaction.baseVersion + 1
       }
-      // It looks at what it looked at before, as everything else does that has no room.
+      // It stays on its version, as everything does that finds no slot.
       #expect(try it.version == before && it.objects("t").count == count)
       #expect(try database.newestVersion == version)
       #expect(try !it.isInWriteTransaction)
       #expect(isBusy { _ = try it.refresh() })
-      // The next transaction begins from the newest version all the same, or says why not.
+      // The next transaction begins from the newest version, or throws the reason.
       #expect(isBusy { try it.beginWrite() })
       #expect(try !it.isInWriteTransaction)
       try database.write { try $0.table("t").insert(["n": .int(2)]) }
@@ -132,7 +132,7 @@ struct SnapshotLimitTests {
       try it.write { _ in try it.insert(["n": .int(3)], into: "t") }
       withExtendedLifetime(loud) {}
     }
-    // Nobody missed anything; both were told of the two commits together at the latest.
+    // Each observer got both commits, perhaps in one call.
     #expect(told.wait(for: 2))
     let count = try worker.perform { try $0.objects("t").count }
     #expect(count == 4)
@@ -144,7 +144,7 @@ struct SnapshotLimitTests {
   @Test("Those of a killed process make room at once, also for who only reads")
   func killed() async throws {
     let path = folder.path("a.sheaf")
-    // Other processes see what is durable.
+    // Other processes see only durable commits.
     try database.flush()
     let reader = try Database.open(path, options: .init(access: .readOnly))
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -165,7 +165,7 @@ struct SnapshotLimitTests {
       options.maximumActiveVersions = limit
       #expect(throws: EngineError.self) { try Database.open(folder.path("b"), options: options) }
     }
-    // Not through `path`, which would write it in another way.
+    // Not by `path`, which would change its spelling.
     let cut = folder.path("b") + "\0c"
     #expect(throws: EngineError.self) { try Database.open(cut) }
     #expect(throws: EngineError.self) { try database.writeCopy(to: cut) }

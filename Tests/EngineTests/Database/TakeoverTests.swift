@@ -3,10 +3,10 @@ import Testing
 
 @testable import Engine
 
-/// A writer is killed, others go on with what it has left, and then the power is cut: what either
-/// was promised is there, and nothing else of the killed one, whole or half.
+/// A writer is killed, others continue, and then the power is cut: everything that either promised is
+/// there, and nothing else of the killed one, whole or half.
 @Suite("Killed, taken over, then cut off") struct TakeoverTests {
-  /// Some commits of any kind, in any durability, and what comes between them.
+  /// Some commits of any kind and durability, with other work between them.
   private func work(_ journal: Journal, _ count: Int, _ changes: inout RandomChanges) throws {
     for _ in 0..<count {
       let durability = Durability.allCases.randomElement(using: &changes.random) ?? .full
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  /// The file that a compaction has put in the place of a journal's.
+  /// The file that a compaction has put in place of a journal's.
   private func compacted(_ journal: Journal) throws -> [UInt8] {
     try journal.flush()
     let snapshot = try journal.database.snapshot()
@@ -40,8 +40,8 @@ import Testing
     return target.content
   }
 
-  /// Each process opens the file anew, and is killed at a random moment; now and then right after
-  /// the rename of a compaction, before the folder was flushed.
+  /// Each process opens the file anew and is killed at a random moment, sometimes right after the
+  /// rename of a compaction, before the folder was flushed.
   @Test("Processes that are killed by turns, some of them while they compact", arguments: 0..<6)
   func byTurns(seed: UInt64) throws {
     for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 20 : 1) {
@@ -68,8 +68,8 @@ import Testing
     }
   }
 
-  /// Two handles that both have the file open and have written: one dies in the middle of a commit,
-  /// at each of its operations in turn, the other goes on.
+  /// Two handles have the file open and have written. One dies in the middle of a commit, at each of
+  /// its operations in turn; the other continues.
   @Test(
     "A handle that was there all the time takes over from one that died",
     arguments: Durability.allCases)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Engine
 
-/// Bytes that the disk does not give back.
+/// Parts of the file that the disk cannot read.
 @Suite("Unreadable files", .timeLimit(.minutes(60)))
 struct UnreadableTests {
-  /// Reads fail wherever they touch the bad sectors; so would a look at a mapping, by ending the process.
+  /// Reads of bad sectors fail; an access through a mapping would end the process.
   private final class BadDisk: Storage, @unchecked Sendable {
     // @unchecked: `bad` is set before others read.
     let inner: RecordingStorage
@@ -51,7 +51,7 @@ struct UnreadableTests {
       let database = try Database.open(storage: disk, options: .tiny)
       disk.bad = page * 4096..<page * 4096 + 512
       let snapshot = try? database.snapshot()
-      // The catalogue is looked at by whoever takes a snapshot.
+      // Taking a snapshot reads the catalogue.
       guard let snapshot,
         !disk.bad.overlaps(
           Int(snapshot.record.root.offset)..<Int(snapshot.record.root.offset)
@@ -85,7 +85,7 @@ struct UnreadableTests {
     try database.write { try $0.table("a").delete(1) }
     var failed: Set<FailingStorage.Kind> = []
     for kind in [FailingStorage.Kind.length, .read, .view] {
-      // Each of the first ones; a look at a version that is held takes its time.
+      // All of the first sectors, then some: the check of a held version takes a while.
       for number in (0...).lazy.map({ $0 < 12 ? $0 : 12 + ($0 - 12) * 11 }) {
         disk.fail(after: number, code: 5, kinds: [kind])
         guard let report = try? database.check(deep: true) else { continue }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Engine
 
-/// What another process commits is told here, promptly, without polling where the system allows it.
+/// Commits of other processes are reported here promptly, without polling where the system allows it.
 @Suite("Watching other processes", .serialized, .timeLimit(.minutes(60)))
 struct WatcherTests {
   private static func create(_ path: String, watches: Bool = true) throws -> Database {
@@ -96,7 +96,7 @@ struct WatcherTests {
     let version = try Self.insert(first, 1)
     #expect(seen.wait(for: 1))
     #expect(seen.list.map(\.version) == [version])
-    // Its own commits come from itself, once.
+    // A handle's own commit is reported once, by the handle itself.
     let own = try Self.insert(second, 2)
     System.sleep(milliseconds: 20)
     #expect(seen.list.map(\.version) == [version, own])
@@ -149,7 +149,7 @@ struct WatcherTests {
     let first = try Self.create(folder.path("a.sheaf"))
     let second = try Database.open(folder.path("a.sheaf"))
     let seen = Self.listen(second)
-    // No hint, no wake-up: as if the writer had never come to it.
+    // No watcher is listed, so that none is woken, as if the writer had died before it.
     System.sleep(milliseconds: 50)
     first.coordination.word(Coordination.Offset.watchers).store(0)
     let version = try Self.insert(first, 1)
@@ -167,7 +167,7 @@ struct WatcherTests {
     let seen = Self.listen(second)
     let before = try Self.insert(first, 1)
     try FileManager.default.removeItem(atPath: folder.path("a.sheaf-lock"))
-    // Gone, then made anew by somebody who sees nobody.
+    // The lock file is removed, then made anew by a handle that sees no other.
     for _ in 0..<2 {
       for database in [first, second] {
         let error = #expect(throws: EngineError.self) { _ = try Self.insert(database, 2) }

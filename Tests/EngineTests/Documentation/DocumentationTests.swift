@@ -136,7 +136,7 @@ struct DocumentationTests {
       let apps = try transaction.table("apps")
       try apps.update(2, ["Rating": .double(3)])
     }
-    // What one observer is told depends on when it was first called: the last word does not.
+    // An observer's calls depend on when it was first called; its last call does not.
     let current = try worker.perform { session in
       try session.refresh()
       return try session.objects("apps")[0]["Rating"]
@@ -173,9 +173,9 @@ struct DocumentationTests {
     try copy.close()
   }
 
-  /// Reports on an old version while it is held.
+  /// The report on an old version that is held.
   private func held(_ report: (String) -> Void) throws -> UInt64 {
-    // Enough for pages of its own: small blocks share theirs with what stays.
+    // Enough rows for pages of their own: small blocks share pages with blocks that stay.
     try database.write { transaction in
       let apps = try transaction.table("apps")
       for number in 0..<2000 { try apps.insert(["App": .text("more \(number)")]) }

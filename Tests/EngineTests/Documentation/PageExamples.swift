@@ -1,7 +1,8 @@
 import Dispatch
 import Engine
 
-// The examples of Engine.docc, each where it compiles. `DocumentationTests` compares and runs them.
+// The examples of Engine.docc, each where it compiles. `DocumentationTests` compares them with the
+// pages and runs them.
 
 struct PageExamples: Sendable {
   // MARK: Engine.md

@@ -6,7 +6,7 @@ import TestSupport
 
 /// The codecs by themselves, against slow twins.
 @Suite struct CodecTests {
-  /// Every symbol decodes to itself, whatever follows it, and through the table too.
+  /// Every symbol decodes to itself, whatever follows it, also through the table.
   private func expectDecodes(_ frequencies: [Int], _ note: String) throws {
     var copy = frequencies
     let plan = copy.withUnsafeMutableBufferPointer { CodePlan($0) }
@@ -41,7 +41,7 @@ import TestSupport
     try expectDecodes([7], "one")
     try expectDecodes([7, 7], "two")
     try expectDecodes((0..<5000).map { 10_000 / ($0 + 1) + 1 }, "many")
-    // Fibonacci numbers make the longest codes there are, far beyond the limit.
+    // Frequencies like Fibonacci numbers make the longest possible codes, far beyond the limit.
     var numbers = [1, 1]
     while numbers.count < 40 {
       numbers.append(numbers[numbers.count - 1] + numbers[numbers.count - 2])
@@ -57,7 +57,7 @@ import TestSupport
     }
   }
 
-  /// Whatever rows are decoded, and where blocks are said to begin that several are decoded at a time.
+  /// Any rows can be decoded, wherever blocks that are decoded several at a time are said to begin.
   @Test(arguments: [false, true])
   func codedRows(isForged: Bool) throws {
     var random = SplitMix64(seed: 3)
@@ -80,7 +80,7 @@ import TestSupport
       let indices = try CodedIndices(
         &reader, rowCount: symbols.count, entryCount: 300, hasNulls: false)
       var table = CodeTable()
-      // From rows before the block that is forged on, all are right.
+      // Rows from the block before the forged one on are right.
       for start in isForged ? [0, 1, 128, 300] : [0, 1, 127, 128, 300, 1024, 1100, 2432, 2499] {
         for end in [start, start + 1, start + 511, start + 512, start + 1300, 2500] {
           let range = start..<min(end, 2500)
@@ -98,7 +98,7 @@ import TestSupport
   }
 
   @Test func codesThatCannotBeAreRefused() {
-    // Three codes of one bit; too many symbols; longer than allowed.
+    // Three codes of one bit; too many symbols; a code that is too long.
     for bytes in [[1, 2, 3], [2, 2, 0b0100], [21, 0], [1, 22, 0, 0, 0]] as [[UInt8]] {
       let padded = bytes + [0, 0, 0, 0, 0, 0, 0, 0]
       padded.withUnsafeBytes { all in
@@ -108,7 +108,7 @@ import TestSupport
     }
   }
 
-  /// Numbers of every width, the widest of which one load does not hold.
+  /// Numbers of every width; one load does not hold the widest.
   @Test func packedBits() throws {
     var random = SplitMix64(seed: 6)
     for width in 0...64 {
@@ -129,7 +129,7 @@ import TestSupport
 
   // MARK: Symbols
 
-  /// The matcher must find the longest of all symbols that the text begins with.
+  /// The matcher must find the longest symbol that the text begins with.
   @Test(arguments: Array(1...10) as [UInt64])
   func matchesAreTheLongest(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -173,7 +173,7 @@ import TestSupport
     }
   }
 
-  /// Compressed strings decode to themselves, alone and through the unfolded table.
+  /// Compressed strings decode to themselves, one by one and through the unfolded table.
   @Test(arguments: [60, 900, 12_000])
   func compressedStrings(count: Int) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: UInt64(count)))
@@ -225,7 +225,7 @@ import TestSupport
     }
   }
 
-  /// Damaged tables and codes give something or are refused, and nothing outside is read or written.
+  /// Damaged tables and codes give something or are refused, without a read or write outside.
   @Test(arguments: [900, 12_000])
   func hostileCodes(count: Int) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: UInt64(count)))
@@ -238,7 +238,7 @@ import TestSupport
     var accepted = 0
     for round in 0..<150 {
       for _ in 0..<Int.random(in: 1...3, using: &generator.random) {
-        // Every other change hits the table's header.
+        // Every second change is in the table's header.
         let end = round % 2 == 0 ? start + 40 : cluster.bytes.count
         let position = Int.random(in: start..<end, using: &generator.random)
         guarded.bytes[position] = UInt8.random(in: .min ... .max, using: &generator.random)
@@ -290,7 +290,7 @@ import TestSupport
     }
   }
 
-  /// Whatever a style takes, it writes back to the letter.
+  /// A style writes every text that it accepts back to the letter.
   @Test func nearDatesAreRefused() throws {
     let near = [
       "August 03, 2018", "August 3 2018", "August 3,2018", "august 3, 2018", "AUGUST 3, 2018",

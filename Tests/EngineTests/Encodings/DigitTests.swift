@@ -4,9 +4,10 @@ import Testing
 
 @testable import Engine
 
-/// Texts of few symbols, beside a twin that reads and writes what the format's page says, one bit at a time.
+/// Texts of few symbols, compared with a twin that reads and writes the format of the page one bit at a
+/// time.
 @Suite struct DigitTests {
-  /// A table and the codes of strings, as the page has them.
+  /// A table and the codes of strings, as the format's page describes them.
   private struct Twin {
     var bits: Int
     var symbols: [UInt8]
@@ -53,7 +54,7 @@ import Testing
     }
   }
 
-  /// Reads strings that end at a page nobody may touch, but for the padding of a cluster.
+  /// Reads strings that end, except for a cluster's padding, at a guarded page.
   private func read(
     _ bytes: [UInt8], count: Int, _ body: (StoredStrings) throws -> Void
   ) throws {
@@ -107,7 +108,7 @@ import Testing
     }
   }
 
-  /// Bytes for each row, of those that the texts have.
+  /// The encoded bytes as a share of those of the texts.
   private func share(_ texts: [String], _ effort: EncodingEffort) throws -> Double {
     let column = texts.map { Array($0.utf8) as Spelling }
     let cluster = try encode([column], with: ClusterBuilder(effort: effort))
@@ -129,7 +130,7 @@ import Testing
     return Double(cluster.columns[0].byteCount) / Double(texts.reduce(0) { $0 + $1.utf8.count })
   }
 
-  /// What is known of where digits stand makes texts smaller, at an import already.
+  /// Knowing the places of the digits makes texts smaller, already in an import.
   @Test(arguments: [EncodingEffort.fast, .thorough])
   func fewSymbolsTakeFewBits(effort: EncodingEffort) throws {
     var random = SplitMix64(seed: 3)
@@ -154,19 +155,19 @@ import Testing
     }
     #expect(try share(bases, effort) < 0.27)
     #expect(try share(texts { _ in digits(64, 2) }, effort) < 0.14)
-    // A few are unlike the others, or have what few others have.
+    // A few texts differ from the rest, or have characters that few others have.
     var mixed = identifiers
     for row in stride(from: 5, to: 1000, by: 50) { mixed[row] = "none as yet, ask the office" }
     #expect(try share(mixed, effort) < 0.5)
     var prefixed = texts { "0000\(digits(28))-\($0 % 10)" }
     for row in stride(from: 0, to: 1000, by: 40) { prefixed[row] = digits(32) + "-3" }
     #expect(try share(prefixed, effort) < 0.53)
-    // What is no text of few symbols stays as it was.
+    // Other texts are encoded as before.
     let letters = texts { _ in digits(20, 36) }
     #expect(try share(letters, .fast) > 0.98)
   }
 
-  /// Strings of one length, sixteen digits at a time, against one byte after the other: the same codes, or
+  /// Strings of one length, coded sixteen digits at a time and one byte at a time: the same codes, or
   /// none.
   @Test func fixedDigitsAreThoseOfOneByteAfterTheOther() throws {
     var random = SplitMix64(seed: 7)
@@ -184,7 +185,7 @@ import Testing
             ?? (pattern.symbols.randomElement(using: &random) ?? 0)
         }
       }
-      // Null counts as empty. Bytes beside the digits, letters of the other case, another length.
+      // Null counts as empty. Other bytes than digits, letters of the other case, another length.
       if round % 3 == 0 { strings[strings.count / 2] = [] }
       if round % 4 == 1, !strings[0].isEmpty {
         let row = Int.random(in: 0..<strings.count, using: &random)
@@ -236,7 +237,7 @@ import Testing
       #expect(found != true && output.count == 0, comment)
       return
     }
-    // All that fit are found, but for those of a pattern with a literal that all of them lack.
+    // All matching texts are found, unless the pattern has a literal that is in none of them.
     #expect(found == true, comment)
     if slow.count % 2 == 1 { slow.append(0) }
     let pairs = stride(from: 0, to: slow.count, by: 2).map { slow[$0] | slow[$0 + 1] << 4 }
@@ -247,7 +248,7 @@ import Testing
     let twin = Twin(bits: 2, symbols: [0x41, 0x43, 0x47], literals: [(2, 0x2D), (5, 0x2D)])
     let good = twin.bytes([[0, 1, 2], [2, 2, 2, 2]])
     try read(good, count: 2) { #expect($0.inconsistency() == nil) }
-    // A code without a symbol reads as the same byte alone and in bulk.
+    // A code without a symbol decodes to the same byte alone and in bulk.
     var bytes = good
     bytes[bytes.count - 1] |= 3
     try read(bytes, count: 2) { stored in

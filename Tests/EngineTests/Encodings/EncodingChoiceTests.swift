@@ -3,6 +3,7 @@ import TestSupport
 
 @testable import Engine
 
+/// The choice between encodings: the one that takes the fewest bytes.
 @Suite struct EncodingChoiceTests {
   private func column(_ texts: some Sequence<String>) -> [Spelling] { texts.map { Array($0.utf8) } }
 
@@ -39,7 +40,7 @@ import TestSupport
     #expect(try encoding(numbers) != .integers)
   }
 
-  /// A single huge number must not widen all the others.
+  /// A single huge number must not widen the others.
   @Test func outliersAreExceptions() throws {
     let small = column((0..<400).map { "\(($0 * 7919) % 1000)" })
     var outlier = small
@@ -48,8 +49,7 @@ import TestSupport
     #expect(sizes[1] < sizes[0] + 60)
   }
 
-  /// Wherever nulls stand, they take a mark each, and change neither bounds nor differences nor who
-  /// is an exception.
+  /// Nulls take a mark each wherever they are, and do not change bounds, differences or exceptions.
   @Test func nullsTakeTheirMarks() throws {
     func size(_ column: [Spelling]) throws -> Int {
       try encode([column], with: ClusterBuilder()).columns[0].byteCount
@@ -58,11 +58,11 @@ import TestSupport
     let marks = rows / 8 + 16
     let sequence = column((0..<rows).map { "\(5_000_000 + $0)" })
     let front = sequence.enumerated().map { $0 < 10 ? nil : $1 }
-    // A difference of 0 beside those of 1 takes a bit for each row.
+    // A difference of 0 among those of 1 costs a bit a row.
     #expect(try size(front) < size(sequence) + marks + rows / 8)
     let few = sequence.enumerated().map { $0 % 9 == 4 ? nil : $1 }
     #expect(try size(few) < size(sequence) + marks + rows / 4)
-    // An outlier is one exception, however many nulls follow it.
+    // An outlier is one exception, however many nulls follow.
     var outlier = column((0..<rows).map { "\(($0 * 7919) % 1000)" })
     let small = try size(outlier)
     outlier[100] = Array("9007199254740991".utf8)
@@ -73,7 +73,7 @@ import TestSupport
     #expect(try size(gaps) < size(prices) + marks)
   }
 
-  /// What the forms of numbers and indices are for, in bytes for each row.
+  /// The gain by each form of numbers and indices, in bytes a row.
   @Test func formsPay() throws {
     func size(_ column: [Spelling], _ effort: EncodingEffort) throws -> Double {
       let segment = try encode([column], with: ClusterBuilder(effort: effort)).columns[0]
@@ -99,7 +99,7 @@ import TestSupport
     #expect(try size(trimmed, .fast) < size(padded, .fast) + 0.1)
   }
 
-  /// What is not even looked for cannot be smaller, down to the last bit and the last row.
+  /// An encoding that is not even tried cannot be smaller, down to the last bit and row.
   @Test func narrowEscapes() throws {
     func size(_ column: [Spelling]) throws -> Int {
       try encode([column], with: ClusterBuilder()).columns[0].byteCount
@@ -116,7 +116,7 @@ import TestSupport
         return "\(number)"
       })
     #expect(try size(walk) < rows * 20 / 8)
-    // One in sixteen may need many more bits than the others.
+    // One number in sixteen may need many more bits than the others.
     func wide(_ count: Int) -> [Spelling] {
       column(
         (0..<rows).map { row in
@@ -128,7 +128,7 @@ import TestSupport
     #expect(most + 500 < tooMany, "\(most), \(tooMany)")
   }
 
-  /// A dictionary of numbers is given up once its entries take more than the numbers, and not before.
+  /// A dictionary of numbers is given up as soon as its entries take more than the numbers, not before.
   @Test func dictionariesOfNumbersEndWhereTheyTakeMore() throws {
     let rows = 1024
     var random = SplitMix64(seed: 9)
@@ -146,12 +146,12 @@ import TestSupport
     func repeating(_ count: Int) -> [Spelling] { (0..<rows).map { different[$0 % count] } }
     #expect(try encoding(repeating(most)) == .dictionary)
     #expect(try encoding(repeating(most + 1)) == .integers)
-    // Nulls are not counted as the number before them.
+    // A null does not count as the number before it.
     let gaps = repeating(most - 40).enumerated().map { $0 % 3 == 1 ? nil : $1 }
     #expect(try encoding(gaps) == .dictionary)
   }
 
-  /// Differences that do not fit would be small numbers, as they wrap around.
+  /// Differences that overflow would wrap around to small numbers.
   @Test func differencesThatOverflow() throws {
     let numbers = column(
       (0..<200 as Range<Int64>).map { "\($0 % 2 == 0 ? Int64.max - $0 : Int64.min + $0)" })
@@ -161,9 +161,10 @@ import TestSupport
     }
   }
 
-  /// Of two encodings of one size the one is taken that is read as numbers.
+  /// Of two encodings of equal size the one that is read as numbers is taken.
   @Test func ties() throws {
-    // With its one exception a column of numbers takes 43 bytes of two-digit text, and 44 as both of 17 rows.
+    // With its exception the column takes 43 bytes as two-digit text; with 17 rows it takes 44, as
+    // numbers too.
     func texts(_ rows: Int) -> [Spelling] {
       column((0..<rows).map { $0 == 3 ? "xx" : "\(10 + $0 * 89 / (rows - 1))" })
     }
@@ -179,7 +180,7 @@ import TestSupport
     #expect(try encode([uniform]).columns[0].byteCount < encode([mixed]).columns[0].byteCount)
   }
 
-  /// The chosen encoding is not larger than any other that could have been used.
+  /// No other applicable encoding is smaller than the chosen one.
   @Test(arguments: Effort.seeds(1..<41))
   func choiceIsTheSmallest(seed: UInt64) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
@@ -191,7 +192,7 @@ import TestSupport
       let chosen = try encode([column], with: builder).columns[0]
       let candidates = SlowSizes.candidates(column, effort)
       if candidates[0].0 == "constant" {
-        // Always taken: reading it is the least work, even where a long number packs better.
+        // A constant is always taken: it is the fastest to read, even where a long number packs better.
         #expect(chosen.encoding == .constant, "seed \(seed) kind \(kind)")
         continue
       }
@@ -209,7 +210,8 @@ extension String {
   fileprivate var dropZero: String { hasSuffix(".0") ? String(dropLast(2)) : self }
 }
 
-/// The sizes of the encodings that fit a column, from the format's tables: the twin of the choice.
+/// The sizes of all encodings that fit a column, from the tables of the format's page: the twin of the
+/// choice.
 enum SlowSizes {
   static func candidates(_ column: [Spelling], _ effort: EncodingEffort) -> [(String, Int)] {
     let values = column.compactMap { $0 }
@@ -232,14 +234,14 @@ enum SlowSizes {
       let misfits = values.filter { number($0) == nil }.map(\.count)
       guard misfits.count <= values.count / 16, let low = fitting.min(), let high = fitting.max()
       else { continue }
-      // Doubles are only tried where decimals do not fit.
+      // Doubles are tried only where decimals do not fit.
       let isDecimal = values.filter { isCanonical($0) }.count >= values.count - values.count / 16
       if name == "doubles" && isDecimal { continue }
       let width = name == "doubles" ? 64 : bits(UInt64(bitPattern: high &- low))
       var size = nulls + header + packed(column.count, width)
       if !misfits.isEmpty {
         size += 5 + packed(misfits.count, bits(UInt64(column.count - 1))) + strings(misfits)
-        // The planner prices exceptions before it knows their shortest length.
+        // The planner computes the price of exceptions before it knows their shortest length.
         size += packed(misfits.count, bits(UInt64(column.map { $0?.count ?? 0 }.max() ?? 0)))
       }
       result.append((name, size))
@@ -291,7 +293,8 @@ enum SlowSizes {
     return result
   }
 
-  /// Rows in prefix codes: David Huffman's algorithm with a list. The header is taken at its largest.
+  /// Rows in prefix codes, by David Huffman's algorithm with a list. The header counts at its largest
+  /// size.
   private static func coded(_ counts: [Int], rows: Int, besides: Int = 0) -> Int {
     var weights = counts.filter { $0 > 0 }.sorted()
     var cost = besides

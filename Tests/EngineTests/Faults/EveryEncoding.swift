@@ -4,7 +4,7 @@
 enum EveryEncoding {
   static var options: Database.Options {
     var options = Database.Options.tiny
-    // The large cluster keeps its encodings.
+    // Changes do not encode the large cluster anew.
     options.limits.overlayBytes = 2000...2000
     return options
   }
@@ -42,7 +42,7 @@ enum EveryEncoding {
       try table.update(5, ["packed": .text("changed"), "bool": .null])
       try table.update(20, ["decimals": .double(1.25)])
     }
-    // A block over another one, with a row that both name.
+    // Two blocks over each other that both have a certain row.
     try database.write { transaction in
       let table = try transaction.table("encodings")
       try table.update(5, ["bool": .bool(true)])

@@ -2,8 +2,8 @@ import Base
 
 @testable import Engine
 
-/// Passes everything on to another storage until an operation of a chosen number, which fails, or
-/// with which its process dies.
+/// Passes operations on to another storage, until one with a chosen number fails or the process dies
+/// with it.
 ///
 /// Thread rule: any thread.
 final class FailingStorage: Storage, @unchecked Sendable {
@@ -12,7 +12,7 @@ final class FailingStorage: Storage, @unchecked Sendable {
   enum Kind: String, Sendable, CaseIterable {
     case write, resize, flush, read, view, length
 
-    /// What changes the file, or makes that durable.
+    /// The kinds that change the file or make changes durable.
     static let changes: Set<Kind> = [.write, .resize, .flush]
     static let all = Set(allCases)
   }
@@ -27,22 +27,22 @@ final class FailingStorage: Storage, @unchecked Sendable {
   private var isMortal = false
   private var isLying = false
   private var isDead = false
-  /// Something came after its end.
+  /// Whether an operation came after the process's death.
   private var hasDied = false
 
   var path: String { inner.path }
 
   init(_ inner: any Storage) { self.inner = inner }
 
-  /// Operations so far.
+  /// The number of operations so far.
   var operations: Int { lock.withLock { count } }
 
-  /// What failed, if anything has.
+  /// The kind of the operation that failed, if any has.
   var failure: Kind? { lock.withLock { failed } }
 
   /// Makes the `number`-th operation from now on (counted from 0) fail, once.
   ///
-  /// - Parameter kinds: what counts, and may fail. A view that fails is not there.
+  /// - Parameter kinds: the operations that count and may fail. A view that fails is nil.
   func fail(after number: Int, code: Int32, kinds: Set<Kind> = Kind.changes) {
     lock.withLock {
       failAt = count + number
@@ -52,14 +52,14 @@ final class FailingStorage: Storage, @unchecked Sendable {
     }
   }
 
-  /// Has the process of whoever uses this storage end with the `number`-th operation from now on:
-  /// nothing that it does from there on gets through.
+  /// Makes the process of this storage's user die at the `number`-th operation from now on: no later
+  /// one has an effect.
   func die(after number: Int) {
     fail(after: number, code: 5)
     lock.withLock { isMortal = true }
   }
 
-  /// Makes the `number`-th write from now on go wrong, once, and say nothing: a byte in its middle is another.
+  /// Makes the `number`-th write from now on silently write one wrong byte in its middle, once.
   func lie(after number: Int) {
     fail(after: number, code: 5, kinds: [.write])
     lock.withLock { isLying = true }
@@ -110,7 +110,7 @@ final class FailingStorage: Storage, @unchecked Sendable {
         }
         return
       }
-      // A write that fails may have written some of its bytes. One of the dead is none.
+      // A failed write may have written a part. A write after death has written nothing.
       if lock.withLock({ hasDied }) { throw error }
       try inner.write(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), at: offset)
       throw error

@@ -4,15 +4,15 @@ import Testing
 
 @testable import Engine
 
-/// Whichever write, growth or flush fails: the error is clear, what was committed stays, in this
-/// handle and after opening the file again. A failed flush ends writing through the handle, since
-/// nobody knows what the disk holds; any other failure before the commit slot does not.
+/// Any write, growth or flush may fail: the error is clear, and what was committed stays, in this
+/// handle and after reopening. A failed flush ends writing through the handle, since nobody knows what
+/// the disk holds; any other failure before the commit slot does not.
 @Suite("I/O failures")
 struct FailureTests {
   private static let noSpace: Int32 = 28
   private static let badDisk: Int32 = 5
 
-  /// A database with some contents, and what it holds.
+  /// A database with some contents, and its model.
   private func prepared(_ seed: UInt64) throws -> (RecordingStorage, Model) {
     var changes = RandomChanges(seed: seed)
     let journal = try Journal()
@@ -24,7 +24,7 @@ struct FailureTests {
     return (RecordingStorage(journal.storage.content, isRecording: false), journal.model)
   }
 
-  /// Bytes that no encoding makes fewer.
+  /// Values that do not compress.
   private static let blobs: [Value] = {
     var random = SplitMix64(seed: 4)
     return (0..<4).map { _ in
@@ -35,7 +35,8 @@ struct FailureTests {
     }
   }()
 
-  /// The transaction whose operations fail: it grows the file, writes before its commit, and all.
+  /// The transaction whose operations fail: it makes the file grow, writes before its commit, and
+  /// commits.
   private func change(
     _ changes: inout RandomChanges, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
@@ -60,7 +61,7 @@ struct FailureTests {
   @Test("Every operation of a durable commit fails in turn", arguments: [noSpace, badDisk])
   func fullCommit(code: Int32) throws {
     var kinds: Set<FailingStorage.Kind> = []
-    // A table's secret is another one each time, and with it what is written when: one pass may pass over
+    // A table's secret differs from pass to pass, and with it the moments of writes: one pass may miss
     // the only growth.
     for _ in 0..<10 where kinds != [.write, .resize, .flush] {
       kinds.formUnion(try failEach(code: code))
@@ -68,7 +69,7 @@ struct FailureTests {
     #expect(kinds == [.write, .resize, .flush], "every kind of operation has failed")
   }
 
-  /// - Returns: what has failed.
+  /// - Returns: the kinds that have failed.
   private func failEach(code: Int32) throws -> Set<FailingStorage.Kind> {
     var kinds: Set<FailingStorage.Kind> = []
     for number in 0..<200 {
@@ -107,12 +108,12 @@ struct FailureTests {
     return kinds
   }
 
-  /// The file's length is looked at before a transaction, and once the slot is written: who goes on
-  /// from the version before then would write over the pages of one that is in the file.
+  /// The file's length is looked at before a transaction, and once the slot is written: a handle that
+  /// continued from the version before would write over the pages of the one in the file.
   @Test("The file cannot be looked at once a version is in it")
   func looks() throws {
     var poisoned = 0
-    // How many looks there are differs from time to time.
+    // The number of looks differs from time to time.
     for attempt in 0..<96 {
       let number = attempt % 8
       let (inner, before) = try prepared(11)
@@ -212,7 +213,7 @@ struct FailureTests {
       do { try database.close() } catch is EngineError { failed = true }
       if failed { poisoned += 1 }
       let list = outcomes.list
-      // A commit may fail after its completion was accepted; then it is called all the same.
+      // A commit may fail after its completion was accepted; the completion is called all the same.
       #expect(list.count >= accepted, "operation \(number): \(list) of \(accepted)")
       #expect(list.map(\.0) == list.map(\.0).sorted(), "operation \(number): \(list)")
       let durable = list.filter { $0.1 == nil }.count
@@ -225,7 +226,8 @@ struct FailureTests {
     #expect(poisoned > 0)
   }
 
-  /// A model that knows the next keys, unless the handle's flush has failed: then it gives none.
+  /// A model that knows the next keys, unless the handle's flush has failed: then the handle gives
+  /// none.
   private func learned(_ model: Model, _ database: Database) -> Model {
     var model = model
     do { try model.learnNextKeys(database) } catch {}
@@ -304,10 +306,10 @@ struct FailureTests {
   func rottenCatalogue() throws {
     let storage = RecordingStorage(isRecording: false)
     let database = try Database.open(storage: storage)
-    // The handle keeps the right to write, and does not look at the slots again.
+    // The handle keeps the right to write and does not look at the slots again.
     try database.write(durability: Durability.none) {
       try $0.createTable("soon to be bad", columns: [Column("a", .int)])
-      // More than a handle remembers of what it wrote, and more than the catalogue that it keeps.
+      // More than a handle remembers of its writes, and more than its copy of the catalogue has.
       let name = String(repeating: "n", count: 400)
       for index in 0..<200 { try $0.createTable("\(name)\(index)", columns: [Column("a", .int)]) }
     }

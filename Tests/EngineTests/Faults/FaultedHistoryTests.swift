@@ -3,10 +3,10 @@ import Testing
 
 @testable import Engine
 
-/// Random changes to tables, columns and objects while the storage fails in one kind of operation
-/// at a time, at a random moment of a transaction, and the program tries to go on.
+/// Random changes to tables, columns and objects. The storage fails in one kind of operation at a
+/// random moment of a transaction, and the program tries to continue.
 @Suite("Histories in which the storage fails") struct FaultedHistoryTests {
-  /// What the versions since the last durable one hold.
+  /// The contents of the versions since the last durable one.
   private struct Known {
     var twins = [SchemaTwin()]
     var newest: SchemaTwin { twins[twins.count - 1] }
@@ -22,7 +22,7 @@ import Testing
     for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 200 : 1) {
       var seen: Set<FailingStorage.Kind> = []
       try history(seed, &seen)
-      // A part of the rounds need not meet each kind.
+      // A part of the rounds may miss some kinds.
       #expect(Effort.isShort || seen == FailingStorage.Kind.all, "seed \(seed)")
     }
   }
@@ -36,7 +36,7 @@ import Testing
     var known = Known()
     var held: (Snapshot, SchemaTwin)?
     for round in 0..<Effort.rounds(60, long: 60) {
-      // A file grows seldom, but at its beginning.
+      // A file grows rarely, except in the beginning.
       let kind =
         seen.contains(.resize)
         ? FailingStorage.Kind.allCases[round % FailingStorage.Kind.allCases.count] : .resize
@@ -56,14 +56,14 @@ import Testing
       do {
         if try transaction(database, storage, durability, &history, &next, what) {
           known.add(next, isDurable: durability == .full)
-          // What the flusher's thread finds out it finds out now.
+          // A flush now reports the failures of the flusher's thread.
           if durability == .group || durability == .none && history.chance(3) {
             try database.flush()
             known.add(next, isDurable: true)
           }
         }
       } catch EngineError.poisoned {
-        // What was not durable may be on the disk or not: whoever opens the file finds out.
+        // Commits that were not durable may be on the disk or not: reopening the file shows which.
         let content = (storage.inner as? RecordingStorage)?.content ?? []
         if let failure = storage.failure { seen.insert(failure) }
         held = nil
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// A transaction of some steps, whatever becomes of each.
+  /// A transaction of some steps, each of which may fail.
   ///
   /// - Returns: whether it was committed.
   private func transaction(

@@ -1,12 +1,12 @@
 @testable import Engine
 
-/// One forged file, and everything that can be done with it.
+/// A forged file, and everything that can be done with it.
 struct Forgery {
   let storage: RecordingStorage
 
   init(_ bytes: [UInt8]) { storage = RecordingStorage(bytes, isRecording: false) }
 
-  /// What went wrong that may not go wrong; nil when all is well.
+  /// The first thing that went wrong; nil if nothing did.
   func problem() throws -> String? {
     let database: Database
     do {
@@ -26,7 +26,7 @@ struct Forgery {
         default: break
         }
       } catch is QueryError {
-        // A column of another type or name.
+        // A column has another type or name.
       } catch {
         problems.append("\(what) threw \(error)")
       }

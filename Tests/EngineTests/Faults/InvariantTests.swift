@@ -6,8 +6,8 @@
 
   @testable import Engine
 
-  /// What the files `+Invariants.swift` say holds after any operation, in more depth than debug
-  /// builds look; and where something is broken on purpose, that is told.
+  /// The invariants of the files `+Invariants.swift` hold after any operation, checked in more depth
+  /// than by debug builds; and each is found when it is broken on purpose.
   @Suite("Invariants")
   struct InvariantTests {
     private static func broken(_ body: () throws -> Void) -> String? {
@@ -243,7 +243,7 @@
       }
     }
 
-    /// Commits an index entry that leads to an object which never was.
+    /// Commits an index entry of an object that never existed.
     private static func commitAnEntryOfNothing() throws {
       let database = try Database.open(storage: RecordingStorage(isRecording: false))
       try database.write { transaction in

@@ -3,15 +3,15 @@ import Testing
 
 @testable import Engine
 
-/// What a power cut at any moment of a journal's record would leave.
+/// States of the file that a power cut at any moment of the record could leave.
 extension Journal {
   private struct Found: Error {}
 
   /// Builds states from the record and verifies each.
   ///
   /// - Parameters:
-  ///   - states: how many at least; more with `SHEAF_LONG=1`.
-  ///   - start: the first moment of interest, as an entry of the record.
+  ///   - states: at least as many; more with `SHEAF_LONG=1`.
+  ///   - start: the first entry of the record after which the power is cut.
   func verifyCuts(seed: UInt64, states: Int, exhaustive: Int = 4, from start: Int = 0) throws {
     #expect(storage.viewsOutside.isEmpty)
     let log = storage.log
@@ -37,7 +37,7 @@ extension Journal {
     #expect(count >= wanted || log.count <= start)
   }
 
-  /// What is wrong with a state; nil when all is well.
+  /// What is wrong with a state; nil if nothing is.
   private static func problem(_ state: PowerCut.State, _ digests: [UInt64], goOn: Bool) throws
     -> String?
   {
@@ -51,7 +51,7 @@ extension Journal {
       return "\(which) instead of one of \(state.allowed.sorted()), version \(report.version)"
     }
     if goOn {
-      // The survivor is a database like any other: it takes a commit, and keeps it.
+      // The survivor is a database like any other: a commit succeeds and stays.
       try database.write { try $0.createTable("after", columns: [Column("x", .int)]) }
       try database.close()
       let again = try Database.open(storage: storage, options: .tiny)

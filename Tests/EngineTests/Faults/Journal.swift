@@ -2,7 +2,8 @@ import Base
 
 @testable import Engine
 
-/// Runs transactions on a recording storage and notes what each would leave, what was promised when.
+/// Runs transactions on a recording storage, and notes the contents that each leaves and when they were
+/// promised.
 final class Journal {
   let storage: RecordingStorage
   private(set) var database: Database
@@ -10,7 +11,7 @@ final class Journal {
   /// The contents of each number, with their digests; number 0 is an empty database.
   private(set) var contents: [(Model, UInt64)]
   let options: Database.Options
-  /// The numbers of group commits, in the order in which they were said to be durable.
+  /// The numbers of group commits in the order in which they became durable.
   let completed = Completed()
 
   final class Completed: @unchecked Sendable {
@@ -31,7 +32,7 @@ final class Journal {
     storage.mark(.acknowledged(0))
   }
 
-  /// Goes on with what another process left when it died; nothing more is promised by that.
+  /// Continues from what a dead process left, which promises nothing more.
   init(
     reopening storage: RecordingStorage, contents: [(Model, UInt64)],
     options: Database.Options = .tiny
@@ -44,7 +45,7 @@ final class Journal {
     try takeOver()
   }
 
-  /// A handle of its own on a file that others have open.
+  /// Another handle on a file that is open elsewhere.
   init(
     through door: any Storage, recorded storage: RecordingStorage, contents: [(Model, UInt64)]
   ) throws {
@@ -56,14 +57,14 @@ final class Journal {
     try takeOver()
   }
 
-  /// Goes on with what is there: what others have done, alive or dead.
+  /// Continues from what others, alive or dead, have committed.
   ///
-  /// - Parameter contents: what they may have done since this handle opened the file; nil: it has
-  ///   just done so.
+  /// - Parameter contents: what they may have committed since this handle opened the file; nil: it has
+  ///   just opened it.
   func takeOver(_ contents: [(Model, UInt64)]? = nil) throws {
     if let contents {
       self.contents = contents
-      // A writer looks for what others have committed.
+      // Beginning to write looks for others' commits.
       try database.beginWrite().rollBack()
     }
     let snapshot = try database.snapshot()
@@ -81,7 +82,7 @@ final class Journal {
   /// The digest of the contents of each number.
   var digests: [UInt64] { contents.map(\.1) }
 
-  /// Commits what `change` does to the database and to the model.
+  /// Commits what `change` does to the database, and does it to the model.
   @discardableResult
   func commit(
     _ durability: Durability,
@@ -121,7 +122,7 @@ final class Journal {
     storage.mark(.acknowledged(contents.count - 1))
   }
 
-  /// Changes nothing: whatever a cut leaves of it, the contents are the last ones.
+  /// Changes no contents: any part of it that a cut leaves has the last ones.
   func compactInUse() throws {
     _ = try database.compactInUse(.tiny, waiting: Waiting(seconds: 0))
     storage.mark(.acknowledged(contents.count - 1))

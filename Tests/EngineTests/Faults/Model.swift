@@ -8,23 +8,23 @@ struct Model: Sendable, Equatable {
     var columns: [Column]
     var rows: [Int64: [Value]] = [:]
     var nextKey: Int64 = 1
-    /// What follows the last key that an insertion has returned.
+    /// One more than the last key that an insertion has returned.
     var nextGivenKey: Int64 = 1
     var note: [UInt8]?
 
-    /// The columns of the primary key, in its order: in another one than that of the table.
+    /// The columns of the primary key, in an order of its own.
     var keys: [Int] {
       ["id 2", "id"].compactMap { name in columns.firstIndex { $0.name == name } }
     }
 
     var keyNames: [String] { keys.map { columns[$0].name } }
 
-    /// The primary key of a row: a tuple of spellings; nil where there is none.
+    /// The primary key of a row as a tuple of spellings; nil if it has none.
     func key(_ row: [Value]) -> [[UInt8]]? {
       keys.isEmpty ? nil : keys.map { row[$0].spelling }
     }
 
-    /// The objects by their primary keys.
+    /// The keys of the objects by primary key.
     func owners() -> [[[UInt8]]: Int64] {
       Dictionary(
         rows.compactMap { row in key(row.value).map { ($0, row.key) } },
@@ -36,7 +36,7 @@ struct Model: Sendable, Equatable {
       nextGivenKey = nextKey
     }
 
-    /// As an import does, which is not told the key.
+    /// Adds a row as an import does, which is not told the key.
     mutating func add(_ values: [Value]) {
       rows[nextKey] = values
       nextKey += 1
@@ -45,7 +45,7 @@ struct Model: Sendable, Equatable {
 
   var tables: [String: Table] = [:]
 
-  /// A transaction that would have led to `other` was rolled back: the handle does not give its keys again.
+  /// A transaction to `other` was rolled back: the handle does not give its keys again.
   mutating func cancel(_ other: Model) {
     for (name, cancelled) in other.tables {
       guard var table = tables[name] else { continue }
@@ -55,8 +55,7 @@ struct Model: Sendable, Equatable {
     }
   }
 
-  /// Has the next keys be those that a handle would give now, where nobody knows how far a failed
-  /// transaction came.
+  /// Takes the next keys from the handle, where nobody knows how far a failed transaction came.
   mutating func learnNextKeys(_ database: Database) throws {
     let transaction = try database.beginWrite()
     for name in tables.keys {
@@ -67,7 +66,7 @@ struct Model: Sendable, Equatable {
     transaction.rollBack()
   }
 
-  /// A number that two contents share only if they are equal.
+  /// A digest: equal contents have equal ones.
   var digest: UInt64 {
     var writer = ByteWriter()
     for (name, table) in tables.sorted(by: { $0.key < $1.key }) {
@@ -79,7 +78,7 @@ struct Model: Sendable, Equatable {
     return Checksum.of(writer.bytes)
   }
 
-  /// The same number for what a snapshot holds, read row by row.
+  /// The same digest of a snapshot, read row by row.
   static func digest(_ snapshot: Snapshot) throws -> UInt64 {
     var writer = ByteWriter()
     for name in snapshot.tableNames.sorted() {
@@ -112,7 +111,7 @@ struct Model: Sendable, Equatable {
     }
   }
 
-  /// True when the values are the same to the letter; NaN is NaN.
+  /// Whether the values are the same to the letter; NaN is NaN.
   static func isSame(_ left: [Value]?, _ right: [Value]?) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
     return left.count == right.count
@@ -121,7 +120,7 @@ struct Model: Sendable, Equatable {
       }
   }
 
-  /// Where a snapshot differs; nil when it holds exactly this, by key, by position and in order.
+  /// Where a snapshot differs by key, by position or in order; nil if it does not.
   func difference(_ snapshot: Snapshot) throws -> String? {
     guard snapshot.tableNames.sorted() == tables.keys.sorted() else {
       return "tables \(snapshot.tableNames) instead of \(tables.keys.sorted())"
@@ -150,7 +149,7 @@ struct Model: Sendable, Equatable {
     return nil
   }
 
-  /// Looks objects up by their primary keys, and some that are not there.
+  /// Looks objects up by their primary keys, and some keys that do not exist.
   private static func keyDifference(
     _ table: Engine.Table, _ expected: Table
   ) throws -> String? {

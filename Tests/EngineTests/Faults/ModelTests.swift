@@ -3,13 +3,13 @@ import Testing
 
 @testable import Engine
 
-/// After any sequence of operations the database holds what a dictionary would: by key, by position,
-/// in order, in every snapshot for as long as it is held (I1), after reopening and compacting.
+/// After any sequence of operations the database holds what a dictionary would: by key, by position, in
+/// order, in every held snapshot (I1), after reopening and after compacting.
 @Suite("Random operations against a model")
 struct ModelTests {
   private struct Oops: Error {}
 
-  /// Sizes that make deep trees of a few rows, and some in between.
+  /// Limits that make deep trees of a few rows, and less extreme ones.
   private static func options(_ variant: UInt64) -> Database.Options {
     var options = Database.Options.tiny
     switch variant % 4 {
@@ -136,7 +136,7 @@ struct ModelTests {
     if let problem { throw EngineError.invalidArgument("\(what): \(problem)") }
   }
 
-  /// One transaction: committed, or rolled back by an error of the closure's or of a bad value.
+  /// One transaction, committed, or rolled back by an error of the closure or of a bad value.
   private func step(
     _ round: Int, _ changes: inout RandomChanges, _ database: Database, _ model: inout Model
   ) throws {
@@ -186,7 +186,7 @@ struct ModelTests {
     }
   }
 
-  /// What one handle remembers of the file must not outlive what another one does to it.
+  /// Changes by one handle make outdated what another handle remembers of the file.
   @Test("Two handles in turn, few different values", arguments: Effort.seeds(400..<404))
   func twoHandles(seed: UInt64) throws {
     let folder = TemporaryFolder()
@@ -254,7 +254,7 @@ struct ModelTests {
     try second.close()
   }
 
-  /// Emptying the last inner node and going on in the same transaction keeps the tree's shape.
+  /// The last inner node becomes empty, and the transaction continues: the tree keeps its shape.
   @Test("Insertion after the end of a deep tree was deleted")
   func emptiedEnd() throws {
     for openClusters in [0, 1, 3, 64] {

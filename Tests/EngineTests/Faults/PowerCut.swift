@@ -3,14 +3,14 @@ import Testing
 
 @testable import Engine
 
-/// Builds the states of a file that a power cut could leave, from a record of what was done to it.
+/// Builds the states of a file that a power cut could leave, from a record of the operations.
 ///
-/// What was there when the last flush began is there. Of what came after it, any part may be:
-/// writes torn at sectors of 512 or 4,096 bytes, new lengths or old ones, in any order.
+/// Everything before the beginning of the last flush is there. Of what follows, any part may be: writes
+/// torn at sectors of 512 or 4,096 bytes, the new length or the old one, in any order.
 struct PowerCut {
   struct State {
     let image: [UInt8]
-    /// Contents that may be found: the last promised, and those that were on their way after it.
+    /// Contents that may be found: the last promised ones, and those that were on their way after them.
     let allowed: Set<Int>
     let description: String
   }
@@ -27,7 +27,7 @@ struct PowerCut {
   ///
   /// - Parameters:
   ///   - each: random states for each moment.
-  ///   - exhaustive: up to so many unflushed operations, every subset of them is tried too.
+  ///   - exhaustive: up to this number of unflushed operations, every subset of them is tried, too.
   mutating func forEachState(
     from start: Int = 0, each: Int, exhaustive: Int = 0, _ body: (State) throws -> Void
   ) rethrows {
@@ -35,7 +35,7 @@ struct PowerCut {
     var pending: [(position: Int, entry: RecordingStorage.Entry)] = []
     var flushBegan: [Int: Int] = [:]
     var allowed: Set<Int> = [0]
-    // A file whose name was never flushed may be gone, or be the one from before a rename.
+    // A file whose name was never flushed may be missing, or be the file from before a rename.
     var isNamed = false
     var former: (durable: [UInt8], pending: [RecordingStorage.Entry])?
     for (position, entry) in log.enumerated() {
@@ -65,7 +65,7 @@ struct PowerCut {
       guard position >= start else { continue }
       for attempt in 0..<each {
         var story = "after entry \(position), attempt \(attempt):"
-        // Without its flush, the new name may not have come to the disk.
+        // Without a flush of the folder the new name may not be on the disk.
         let earlier = former.flatMap { Bool.random(using: &random) ? $0 : nil }
         var image = earlier?.durable ?? durable
         if earlier != nil { story += " the file from before," }
@@ -126,8 +126,8 @@ struct PowerCut {
     case 1: pieces = Array(pieces[cut...])
     default: pieces = pieces.filter { _ in Bool.random(using: &random) }
     }
-    // The length may not have reached the disk: then what lies beyond it is lost, or the file
-    // grows just enough.
+    // The new length may not be on the disk: then the bytes beyond it are lost, or the file is just
+    // long enough for them.
     if offset + bytes.count > image.count, Bool.random(using: &random) {
       pieces.removeAll { $0.upperBound > image.count }
     }
@@ -146,7 +146,7 @@ struct PowerCut {
     }
   }
 
-  /// The operation, whole.
+  /// Applies the whole operation.
   static func apply(_ entry: RecordingStorage.Entry, to image: inout [UInt8]) {
     switch entry {
     case .write(let offset, let bytes):

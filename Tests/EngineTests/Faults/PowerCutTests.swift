@@ -4,8 +4,8 @@ import Testing
 @testable import Engine
 
 /// Whatever part of the unflushed operations survives a power cut, the file opens, is sound, and holds
-/// exactly the last promised version or one that was on its way (for `group` and `none`: a prefix
-/// of the commits that reaches at least to the last promise).
+/// exactly the last promised version or one that was on its way (for `group` and `none`: a prefix of
+/// the commits that reaches at least to the last promise).
 @Suite("Power cuts")
 struct PowerCutTests {
   private func verify(
@@ -173,8 +173,8 @@ struct PowerCutTests {
     try verify(journal, seed: seed, states: 500)
   }
 
-  /// A copy's file is renamed into place when all is flushed: until then a power cut may leave it in any
-  /// state, but none in which it opens and says something else.
+  /// A copy's file gets its name when all is flushed. Until then a power cut may leave it in any state,
+  /// except one that opens with other contents.
   @Test("A compact copy while it is being written")
   func compaction() throws {
     var changes = RandomChanges(seed: 16)
@@ -191,7 +191,7 @@ struct PowerCutTests {
     let snapshot = try journal.database.snapshot()
     let target = RecordingStorage()
     _ = try Compactor.copy(snapshot.record, snapshot.blocks, to: target, identity: .random())
-    // No slot names blocks of which some may not be on the disk.
+    // No slot may name blocks that may not be on the disk.
     var isFlushed = false
     for entry in target.log {
       switch entry {
@@ -241,8 +241,8 @@ struct PowerCutTests {
     try database.close()
   }
 
-  /// A killed process leaves its slot in the system's memory, not yet on the disk. Who comes next and goes
-  /// on from that slot must not lose it in a power cut of its own.
+  /// A killed process's slot is in the system's memory, not yet on the disk. The next process continues
+  /// from that slot and must not lose it in a power cut.
   @Test("A process killed at any moment, then a power cut during the next one's commits")
   func killedThenCut() throws {
     var changes = RandomChanges(seed: 15)

@@ -1,13 +1,13 @@
 import TestSupport
 @testable import Engine
 
-/// Makes random changes to a database and to its model alike.
+/// Makes random changes to a database, and the same ones to its model.
 struct RandomChanges {
   var random: SplitMix64
-  /// How many rows a bulk insertion has at most.
+  /// The most rows of a bulk insertion.
   var bulk = 12
 
-  /// Whether the keys of tables that have one get a second column.
+  /// Whether keys get a second column.
   let compounds: Bool
 
   init(seed: UInt64) {
@@ -22,7 +22,7 @@ struct RandomChanges {
 
   static let fewColumns = [Column("name", .text), Column("stars", .int, nullable: false)]
 
-  /// Columns of a table with a primary key, `id`; some get another one, which is part of the key.
+  /// Columns of a table whose primary key is `id`; some get another column, which is part of the key.
   static let keyedColumns = [
     Column("id", .text, nullable: false), Column("stars", .int, nullable: false),
   ]
@@ -80,7 +80,7 @@ struct RandomChanges {
     }
   }
 
-  /// A primary key: now and then one that is there already.
+  /// A primary key: sometimes an existing one.
   private mutating func key() -> String {
     switch Int.random(in: 0..<3, using: &random) {
     case 0: "\(Int.random(in: -5..<60, using: &random))"
@@ -105,7 +105,7 @@ struct RandomChanges {
 
   // MARK: Changes
 
-  /// Tables whose pending ones are changed, in place of the visible.
+  /// Tables whose pending ones are changed in place of the visible ones.
   var pending: Set<String> = []
 
   private func table(
@@ -117,7 +117,7 @@ struct RandomChanges {
     return table
   }
 
-  /// The columns of a table: those given, and a second one of the key where keys have two.
+  /// The given columns, and a second one of the key where keys have two.
   func keyed(_ columns: [Column]) -> [Column] {
     let hasKey = columns.contains { $0.name == "id" }
     return columns + (compounds && hasKey ? [Column("id 2", .int, nullable: false)] : [])
@@ -174,7 +174,7 @@ struct RandomChanges {
     var hasDuplicate = false
     for index in 0..<count {
       var row = row(expected.columns)
-      // One cluster in four has a key that is there, or has one twice.
+      // One cluster in four has an existing key, or a key twice.
       while let key = expected.key(row), keys.contains(key),
         Int.random(in: 0..<4, using: &random) > 0
       { row = self.row(expected.columns) }
@@ -227,7 +227,7 @@ struct RandomChanges {
     for _ in 0..<count {
       guard let key = keys.randomElement(using: &random) else { continue }
       let values = row(expected.columns)
-      // Something before the first spelling, so that offsets matter.
+      // Bytes before the first spelling, so that offsets matter.
       var arena: [UInt8] = [1, 2, 3]
       var spans: [TextSpan] = []
       for value in values {
@@ -269,7 +269,7 @@ struct RandomChanges {
     model.tables[name] = expected
   }
 
-  /// Removes a whole stretch of keys, so that clusters and nodes become empty.
+  /// Removes a whole range of keys, so that clusters and nodes become empty.
   mutating func deleteStretch(
     from name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {
@@ -302,7 +302,7 @@ struct RandomChanges {
     model.tables[name]?.note = note
   }
 
-  /// Adds an index, or drops one. The model knows none: they change no answer.
+  /// Adds or removes an index. The model has none: indexes change no answer.
   mutating func toggleIndex(
     in name: String, _ transaction: borrowing WriteTransaction, _ model: inout Model
   ) throws {

@@ -2,29 +2,29 @@ import Base
 
 @testable import Engine
 
-/// A storage in memory that remembers every operation in order, so that tests can build what a
-/// power cut would have left.
+/// A storage in memory that records all operations in order, so that tests can build what a power cut
+/// would leave.
 ///
 /// Thread rule: any thread.
 final class RecordingStorage: Storage, @unchecked Sendable {
   // @unchecked: what changes is guarded by `lock`; the region stays where it is.
 
-  /// An operation, or a mark that says what the database had promised at that moment.
+  /// An operation, or a mark for what the database had promised by then.
   enum Entry: Sendable {
     case write(offset: Int, bytes: [UInt8])
     case resize(Int)
-    /// Flushes take time: what comes between the two need not be on the disk.
+    /// Flushes take time: what comes between the two entries may not be on the disk.
     case flushBegan(Int)
     case flushEnded(Int)
-    /// The file's name in its folder was made durable.
+    /// The folder was flushed: the file's name is durable.
     case nameFlushed
-    /// A commit that will hold the contents of this number was asked for.
+    /// A commit of the contents with this number was begun.
     case began(Int)
-    /// The database has said that these contents are durable.
+    /// The database has reported these contents durable.
     case acknowledged(Int)
-    /// Another process goes on from these contents, which it has found: none that came later can come back.
+    /// Another process continues from these contents: none that came later can come back.
     case tookOver(Int)
-    /// Another file, whole and flushed, was renamed over this one.
+    /// Another file, complete and flushed, was renamed over this one.
     case replaced([UInt8])
 
     var isOperation: Bool {
@@ -45,7 +45,7 @@ final class RecordingStorage: Storage, @unchecked Sendable {
   private var flushes = 0
   private var outside: [String] = []
   private let isRecording: Bool
-  /// Makes flushes overlap with the writer, as on a real disk.
+  /// How long a flush takes, so that the writer runs ahead as on a real disk.
   let flushMilliseconds: UInt32
 
   init(_ content: [UInt8] = [], isRecording: Bool = true, flushMilliseconds: UInt32 = 0) {
@@ -64,7 +64,7 @@ final class RecordingStorage: Storage, @unchecked Sendable {
   deinit { System.unmap(region, length: Self.capacity) }
 
   /// A storage after the death of the process that wrote `entries`: all its operations happened, but
-  /// what it did not flush is still not durable.
+  /// unflushed ones are still not durable.
   convenience init(afterDeath entries: ArraySlice<Entry>) throws {
     self.init()
     for entry in entries {
@@ -86,13 +86,13 @@ final class RecordingStorage: Storage, @unchecked Sendable {
         lock.withLock { self.entries += [entry] }
       }
     }
-    // Numbers of flushes must not repeat.
+    // The numbers of flushes must not repeat.
     flushes = 1_000_000 + entries.count
   }
 
   var log: [Entry] { lock.withLock { entries } }
 
-  /// Reads that would have ended the process on a real file.
+  /// Views beyond the end, which would end the process on a real file.
   var viewsOutside: [String] { lock.withLock { outside } }
 
   var content: [UInt8] {

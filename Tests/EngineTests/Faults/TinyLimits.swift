@@ -19,7 +19,7 @@ extension Database.Options {
 }
 
 extension IndexLimits {
-  /// Sizes that make runs of many levels from few keys, many of which share a code.
+  /// Limits that make runs of many levels from few keys, many of which share a code.
   static var tiny: IndexLimits {
     var limits = IndexLimits()
     limits.leafEntries = 3
@@ -34,7 +34,7 @@ extension IndexLimits {
 }
 
 extension OnlineLimits {
-  /// Sizes that make many transactions of few rows.
+  /// Limits that make many transactions of few rows.
   static var tiny: OnlineLimits {
     var limits = OnlineLimits()
     limits.transactionBytes = 3000

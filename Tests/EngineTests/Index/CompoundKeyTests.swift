@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Engine
 
-/// Primary keys of several columns: what they find is what a dictionary by tuples would.
+/// Primary keys of several columns find what a dictionary of tuples finds.
 @Suite struct CompoundKeyTests {
   private static let columns = [Column("store", .text), Column("n", .int), Column("sku", .text)]
 
@@ -106,7 +106,7 @@ import TestSupport
     #expect(throws: EngineError.self) { try database.write { try $0.createTable(definition) } }
   }
 
-  /// Values whose spellings are alike, of all types, with NUL bytes, and long ones.
+  /// Values of all types whose spellings are alike, some with NUL bytes, some long.
   @Test func `Parts of every type`() throws {
     let database = try Self.database()
     let types = ColumnType.allCases
@@ -140,7 +140,7 @@ import TestSupport
     #expect(try database.check(deep: true).isSound)
   }
 
-  /// With codes of no bits all keys have one, with few bits some: what tells them apart are their bytes.
+  /// With codes of no bits all keys share one, with few bits some do: their bytes tell them apart.
   @Test(arguments: [0, 3, 40])
   func `A dictionary by tuples`(bits: UInt8) throws {
     let database = try Self.database(bits: bits)
@@ -164,7 +164,7 @@ import TestSupport
               twin[key] = nil
             }
           case 1:
-            // To another key, which may be somebody's.
+            // A change to another key, which another object may have.
             guard let (old, known) = twin.min(by: { $0.value.object < $1.value.object }) else {
               continue
             }
@@ -314,7 +314,7 @@ import TestSupport
     #expect(try format(storage) { try $0.write { _ = try $0.tag("kept") } } == 5)
     #expect(try format(storage) { try $0.write { _ = try $0.beginPending("t") } } == 6)
     #expect(try format(storage) { _ = try $0.abandonPending("t") } == 5)
-    // The kept version has such a key still.
+    // The kept version still has such a key.
     #expect(try format(storage) { try $0.write { try $0.deleteTable("t") } } == 5)
     #expect(try format(storage) { _ = try $0.compact() } == 5)
     #expect(try format(storage) { _ = try $0.restore(.tag("kept"), .all) } == 5)
@@ -406,7 +406,7 @@ import TestSupport
     #expect(throws: DecodingFailure.self) { try entry.checkIndexes(two) }
   }
 
-  /// What no program lets in, made behind the index's back.
+  /// Entries that no program can make, written without the index's checks.
   @Test func `The check tells keys that are not found, and a merge two objects of one key`() throws
   {
     let database = try Self.database(isWrongOnPurpose: true)

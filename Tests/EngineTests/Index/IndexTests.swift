@@ -12,7 +12,7 @@ struct IndexTests {
     return Array(output.bytes)
   }
 
-  /// Entries as hashes, integers, repetitions and stretches of both make them.
+  /// Entries like those of hashes, of integers, of repeated values, and of ranges of both.
   private static func entries(_ random: inout SplitMix64) -> [IndexEntry] {
     var entries: Set<[Int64]> = []
     let kind = Int.random(in: 0..<4, using: &random)
@@ -132,7 +132,7 @@ struct IndexTests {
         return IndexEntry(code: base &+ distance, object: object)
       }
       if round % 3 == 0, count > 0 {
-        // A few lie far from all others.
+        // A few codes are far from all others.
         for _ in 0..<3 {
           entries[.random(in: 0..<count, using: &random)].code =
             [.min, .max, 0].randomElement(using: &random) ?? 0
@@ -202,7 +202,7 @@ struct IndexTests {
     }
     #expect(most <= 45, "\(most) runs")
     let total = UInt64(batch * batches)
-    // Batches of a single key are merged up to 256 first, each rewriting half of that.
+    // Batches of a single key are first merged up to 256 entries, each merge rewriting half of that.
     #expect(written <= total * (batch < 256 ? 140 : 8), "\(written) for \(total)")
   }
 
@@ -216,7 +216,7 @@ struct IndexTests {
       try transaction.createTable("a", columns: [Column("id", .text)], key: "id")
       let table = try transaction.table("a")
       try table.insert([.text("5")])
-      // As a hostile file would have it.
+      // An entry like that of a hostile file.
       table.editor.index.add(IndexEntry(code: 6, object: 1000))
     }
     let problems = try database.check().problems
@@ -229,7 +229,7 @@ struct IndexTests {
     }
   }
 
-  /// Adds rows whose keys are vouched for wrongly.
+  /// Appends rows whose keys are wrongly said to be new.
   private static func append(
     _ rows: [String], keys: [String], to database: Database
   ) throws {
@@ -252,7 +252,7 @@ struct IndexTests {
   @Test("Check finds an object without its entry, and two of one key; so does a merge")
   func brokenPromises() throws {
     var options = Database.Options()
-    // Every commit's run stays by itself.
+    // The run of every commit stays by itself.
     options.indexLimits.smallestRun = 1
     options.isWrongOnPurpose = true
     let database = try Database.open(

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Engine
 
-/// How runs of an index become one.
+/// Several runs of an index become one.
 @Suite("Merging of runs")
 struct RunMergerTests {
   @Test("Stretches are put into one order as by sorting all of them")
@@ -40,7 +40,7 @@ struct RunMergerTests {
     options.indexLimits.smallestRun = 4
     options.indexLimits.smallFanout = 3
     options.indexLimits.largeFanout = 2
-    // Sixteen codes, which most keys share; or one for each.
+    // Sixteen codes, which most keys share; or a code for each key.
     let code = KeyCode(low: 1, high: 2, bits: [4, 40][seed / 2 % 2])
     options.indexLimits.keyCode = code
     let database = try Database.open(
@@ -87,7 +87,7 @@ struct RunMergerTests {
     #expect(try database.check().problems == [])
   }
 
-  /// Runs by themselves, in a storage of their own.
+  /// Runs in a storage of their own, without a table.
   private struct Runs {
     let storage = RecordingStorage(isRecording: false)
     let writer: BlockWriter
@@ -122,7 +122,7 @@ struct RunMergerTests {
     }
   }
 
-  /// What a merge leaves out: every third object, where it is asked.
+  /// A merge's filter, if one is given, leaves out every third object.
   private static func removeThirds(_ entries: inout [IndexEntry]) {
     entries.removeAll { $0.object % 3 == 0 }
   }
@@ -167,7 +167,7 @@ struct RunMergerTests {
       }
       let found = try runs.entries(merged, sharesCodes: sharesCodes)
       if movesLeaves, !sharesCodes, !filtersAll {
-        // A leaf that was taken over has all that it had.
+        // A leaf that was taken over unchanged has all its entries.
         #expect(found.filter(expected.contains) == expected, "seed \(seed)")
         #expect(found.allSatisfy(given.contains), "seed \(seed)")
       } else {

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Engine
 
-/// The parts of a secondary index by themselves, and what it takes.
+/// The parts of a secondary index, and its size.
 @Suite("Secondary indexes")
 struct ValueIndexTests {
   private static func code(_ text: String?, _ type: ColumnType) -> Int64? {
@@ -97,7 +97,7 @@ struct ValueIndexTests {
 
   // MARK: Runs
 
-  /// An index by itself, over a table whose objects are all there.
+  /// An index of a table whose objects all exist.
   private static func index(
     _ database: Database, _ transaction: borrowing WriteTransaction
   ) throws -> ValueIndex {
@@ -168,9 +168,9 @@ struct ValueIndexTests {
     }
     let use = try database.tableUse("a").secondaryIndexes
     #expect(use.map(\.column) == ["x", "y"])
-    // Twice the objects, and what may come together before it is looked at.
+    // Twice the objects, and the entries that gather before they are checked.
     #expect(use[0].entries <= 200 + 4 * 1024 + 100, "\(use)")
-    // The values stay: no entries are added.
+    // The values stay: no entry is added.
     #expect(use[1].entries == 100, "\(use)")
     #expect(try Query(column("x") == 199_042).keys(in: try database.snapshot().table("a")) == [43])
     #expect(try database.check().problems == [])
@@ -238,7 +238,7 @@ struct ValueIndexTests {
         for (row, spelling) in spellings.enumerated() {
           try rows.append(key: Int64(row), spellings: [Array(spelling.utf8)])
         }
-        // As an import does: what does not fit comes first, then the type is widened.
+        // As in an import: the values that do not fit come first, then the type is widened.
         try editor.append(try rows.encode(with: ClusterBuilder()))
         if let type { try editor.widen([(0, Reading(type))]) }
       }
@@ -260,7 +260,7 @@ struct ValueIndexTests {
     try append(["many", "5"], widen: .text)
     #expect(try keys(column("x") == "5") == [7])
     #expect(try keys(column("x").beginsWith("5")) == [4, 7])
-    // Nobody widens: the commit fails and changes nothing.
+    // The type is not widened: the commit fails and changes nothing.
     try database.write { try $0.createTable("b", columns: [Column("x", .int)], indexes: ["x"]) }
     #expect(throws: EngineError.self) {
       try database.write { transaction in
@@ -310,7 +310,7 @@ struct ValueIndexTests {
     }
     try database.write { try $0.table("a").editor.valueIndexes[0].add(3, of: 1000) }
     #expect(try database.check().problems.contains { $0.contains("never there") })
-    // Wrong entries are candidates that are not there.
+    // A wrong entry is a candidate that its object excludes.
     #expect(try Query(column("x") == 3).keys(in: try database.snapshot().table("a")) == [4])
   }
 

@@ -3,8 +3,9 @@ import TestSupport
 
 @testable import Engine
 
+/// Merging clusters, as compactions do.
 @Suite struct ClusterMergerTests {
-  /// A merged cluster holds the rows of all, and its digest is that of what is stored.
+  /// A merged cluster has the rows of all its sources, and its digest is that of the stored rows.
   @Test(arguments: [1, 2, 3] as [UInt64])
   func mergedRows(seed: UInt64) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Engine
 
-/// What a compaction is expected to give, beside what it gives, and compactions that are told to end.
+/// The estimated result of a compaction, compared with the real one; and interrupted compactions.
 @Suite struct CompactionEstimateTests {
   private func filled(_ folder: TemporaryFolder, rows: Int) throws -> Database {
     let database = try Database.open(folder.path("t.sheaf"))
@@ -34,11 +34,11 @@ import Testing
   enum Shape: CaseIterable {
     case uniform, sorted, halves, fewWide, changed
 
-    /// What a row of a table of `rows` has.
+    /// The text of a row in a table of `rows`.
     func text(_ row: Int, of rows: Int, _ random: inout SplitMix64) -> String {
       switch self {
       case .uniform, .changed: String(random.next(), radix: 36)
-      // What is said of more and more things, and less and less of it is new.
+      // Texts about more and more things, less and less of which is new.
       case .sorted: "event \(random.next() % UInt64(4 + row)) of \(row / 50)"
       case .halves:
         row < rows / 3 ? "the same few words \(row % 7)" : String(random.next(), radix: 36)
@@ -50,11 +50,11 @@ import Testing
     }
   }
 
-  /// A sample tells what a compaction makes of the whole table, within what it says, and says no
-  /// more than it must.
+  /// A sample predicts the compaction of the whole table within its stated error, which is no larger
+  /// than necessary.
   @Test(arguments: Shape.allCases) func aSampleIsWithinItsError(_ shape: Shape) throws {
     let folder = TemporaryFolder()
-    // A small table of small leaves, of which small clusters are made.
+    // A small table of small leaves, from which small clusters are made.
     var options = Database.Options()
     options.limits.clusterRows = 100
     let database = try Database.open(folder.path("t.sheaf"), options: options)
@@ -84,7 +84,7 @@ import Testing
         .measure(table.tree, columns: table.schema.columnIDs)
     }
     let sampled = try measure()
-    // The twin looks at all.
+    // The twin reads the whole table.
     limits.wholeBytes = .max
     let all = try measure()
     #expect(all.objects == rows && all.places == 0 && all.possibleError == 0)
@@ -95,7 +95,7 @@ import Testing
     try database.close()
   }
 
-  /// Of a large table some objects stand for the others, as a compaction finds.
+  /// In a large table some objects are sampled, and the compaction confirms the result.
   @Test func someStandForTheOthers() throws {
     let folder = TemporaryFolder()
     let rows = 2 * Compactor.clusterRows + 100
@@ -130,7 +130,7 @@ import Testing
     #expect((try? System.status(path: copy)) == nil)
     #expect((try? System.status(path: folder.path("t.sheaf-temporary"))) == nil)
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path("t.sheaf"))) == before)
-    // Asked again while it is read back.
+    // The interruption comes while the copy is read back.
     var asked = 0
     #expect(throws: EngineError.cancelled) {
       try database.compact(shouldStop: {
@@ -140,7 +140,7 @@ import Testing
     }
     #expect(asked == 2)
     #expect((try? System.status(path: folder.path("t.sheaf-temporary"))) == nil)
-    // And the database goes on.
+    // The database remains usable.
     try database.write { _ = try $0.table("t").delete(1) }
     #expect(try database.compact().decision == .compacted)
     #expect(try database.check().problems == [])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// A copy takes the place of what it was made of: it has to say the same.
+/// A copy that replaces its source must read back the same.
 @Suite("Copies that do not read back as they were written", .timeLimit(.minutes(60)))
 struct CopyCheckTests {
   /// A disk that keeps one bit wrong.
@@ -66,7 +66,7 @@ struct CopyCheckTests {
         refused += 1
         continue
       }
-      // Nothing lies there, or nothing that says anything.
+      // The bit is in unused bytes.
       #expect(
         try Checker.run(copied, BlockReader(storage: target)).problems == [], "byte \(place)")
     }

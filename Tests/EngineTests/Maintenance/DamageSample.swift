@@ -8,9 +8,9 @@ import Testing
 struct DamageSample {
   let bytes: [UInt8]
   let digest: UInt64
-  /// The contents of the version before, which the other slot names if the file was not closed.
+  /// The contents of the version before, which the other slot names unless the file was closed.
   let before: UInt64
-  /// Bytes that some block of the newest version, or a slot, uses.
+  /// The bytes of the slots and of the newest version's blocks.
   let reachable: Set<Int>
   /// A byte of a cluster.
   let inCluster: Int

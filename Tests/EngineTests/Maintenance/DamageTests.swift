@@ -5,21 +5,22 @@ import TestSupport
 
 @testable import Engine
 
-/// Whatever bytes a file has, Sheaf throws or gives the right values; it never traps, loops or says
-/// anything that was not committed (I4). A file that it refuses is left byte for byte as it was.
+/// Whatever bytes a file has, Sheaf throws or returns the right values. It never traps, loops or
+/// returns what was not committed (I4). A file that it refuses is not changed.
 @Suite("Damaged and foreign files")
 struct DamageTests {
   private enum Outcome: Equatable {
     case refused(String)
-    /// Opened and read without an error.
+    /// The file was opened and read without an error.
     case read(digest: UInt64, problems: [String])
-    /// Opened; reading ran into damage.
+    /// The file was opened; a read found damage.
     case damaged(String, problems: [String])
   }
 
   private enum Checks { case never, afterReading, always }
 
-  /// Opens, reads all and checks. Errors that are not the engine's own are thrown on.
+  /// Opens the file, reads everything and checks it. Errors of other types than the engine's are thrown
+  /// on.
   private func outcome(
     _ storage: any Storage, _ access: Database.Options.Access = .readOnly, checks: Checks = .always
   ) throws -> Outcome {
@@ -47,7 +48,7 @@ struct DamageTests {
     }
   }
 
-  /// A primary key that is there and not found, without an error.
+  /// A primary key that exists and is not found, without an error.
   private func lostKey(_ snapshot: Snapshot) throws -> Value? {
     var lost: Value?
     for name in snapshot.tableNames {
@@ -62,7 +63,7 @@ struct DamageTests {
     return lost
   }
 
-  /// The key of an object that is not read alike in a scan, in place, and by itself.
+  /// The key of an object that a scan, a read in place and a lookup do not read alike.
   private func differingRow(_ snapshot: Snapshot) throws -> Int64? {
     var other: Int64?
     for name in snapshot.tableNames {
@@ -75,7 +76,7 @@ struct DamageTests {
         if next >= rows.count || rows[next].values != values { other = view.key }
         next += 1
       }
-      // Backwards, so that they are not taken for neighbours.
+      // In reverse order, so that the rows are not read as neighbours.
       for (position, row) in rows.enumerated().reversed() {
         if try table.row(forKey: row.key) != row { other = row.key }
         if position % 3 == 0, try table.position(ofKey: row.key) != position { other = row.key }
@@ -94,7 +95,7 @@ struct DamageTests {
     for position in sample.bytes.indices
     where position % 4 == part && position / 4 % Effort.stride == 0 {
       let isSlot = position < Layout.firstBlockOffset
-      // The zeros behind the slots have a test of their own.
+      // A test of its own covers the zeros behind the slots.
       if isSlot && position % Layout.pageBytes >= 88 { continue }
       for bit in isSlot ? Array(0..<8) : [position / 4 % 8] {
         let flipped = sample.bytes[position] ^ (1 << UInt8(bit))
@@ -191,8 +192,8 @@ struct DamageTests {
     #expect(problems.contains { $0.contains("root block at offset \(root.offset)") }, "\(problems)")
   }
 
-  /// Damage whose checksums have all been put right: nothing vouches for these bytes any more, and
-  /// still nothing may trap, read outside or go on for ever.
+  /// Damaged files whose checksums are all right: nothing vouches for these bytes, and still nothing
+  /// may trap, read outside the file or loop.
   @Test("Random changes with checksums made to fit", .timeLimit(.minutes(60)))
   func forged() throws {
     let sample = try DamageSample()
@@ -210,7 +211,7 @@ struct DamageTests {
     }
   }
 
-  /// Asks secondary indexes; what they say may be anything.
+  /// Asks the secondary indexes, whose answers may be anything.
   private func lookUp(_ storage: RecordingStorage) throws {
     let snapshot = try Database.open(storage: storage, options: .tiny).snapshot()
     let questions: [String: [Engine.Predicate]] = [
@@ -254,7 +255,8 @@ struct DamageTests {
     }
   }
 
-  /// Neither a version with the next one, nor with one whose blocks are sound, nor what follows from it.
+  /// A forged version can be compared with the next one and with a sound one: nothing traps, also in
+  /// what follows.
   @Test("Versions with checksums made to fit are compared", .timeLimit(.minutes(60)))
   func comparedForged() throws {
     let sample = try DamageSample()
@@ -284,7 +286,7 @@ struct DamageTests {
     #expect(compared > rounds / 2)
   }
 
-  /// How many tables could be compared.
+  /// The number of tables that could be compared.
   private func compare(_ old: Snapshot, _ new: Snapshot) throws -> Int {
     var compared = 0
     _ = try TableChanges(from: old, to: new)
@@ -403,12 +405,13 @@ struct DamageTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(bytes))
   }
 
-  /// Who believed the slot would write over the pages of kept versions, or look for some where there are none.
+  /// A reader that believed the slot would write over the pages of kept versions, or look for a history
+  /// that is not there.
   @Test(
     "A slot whose format is not its version's is found, and nothing is written",
     arguments: [1, 2, 3, 4, 5, 6] as [UInt8], [1, 2, 3, 4, 5, 6] as [UInt8])
   func formatOfAnother(own: UInt8, format: UInt8) throws {
-    // A slot may say that there are keys of several columns where there are none any more.
+    // A slot may claim keys of several columns where there are none any more.
     if own == format || own + 3 == format { return }
     let storage = RecordingStorage(isRecording: false)
     do {

@@ -3,16 +3,16 @@ import Testing
 
 @testable import Engine
 
-/// What a deep check finds that no reader of the newest version would notice, or only some; and
-/// that it finds nothing in sound files (`ModelTests`, `PowerCutTests` and the tests of imports ask
-/// it after everything they do).
+/// What a deep check finds that no reader of the newest version would notice, or only some. It finds
+/// nothing in sound files: `ModelTests`, `PowerCutTests` and the tests of imports run it after
+/// everything they do.
 @Suite("Deep checks", .timeLimit(.minutes(60)))
 struct DeepCheckTests {
   private static func open(_ bytes: [UInt8]) throws -> Database {
     try Database.open(storage: RecordingStorage(bytes, isRecording: false), options: .tiny)
   }
 
-  /// The file with another value in a field; checksums fit.
+  /// The file with another value in a field, and right checksums.
   private static func forged(
     _ bytes: [UInt8], _ value: UInt64, _ isMeant: (FieldMap.Field) -> Bool
   ) throws -> [UInt8] {
@@ -21,7 +21,7 @@ struct DeepCheckTests {
     return map.forged(try #require(field), value)
   }
 
-  /// A closed file of what `body` writes.
+  /// The closed file that `body` has written.
   private static func file(
     _ options: Database.Options = .tiny, _ bodies: ((borrowing WriteTransaction) throws -> Void)...
   ) throws -> [UInt8] {
@@ -67,7 +67,7 @@ struct DeepCheckTests {
     #expect(plain.olderVersions == [] && plain.passedOver == [])
     let deep = try database.check(deep: true)
     #expect(deep.isDeep && deep.problems == [] && deep.values == 18)
-    // Three other numbers, and what is left of the object that is gone, in both indexes.
+    // Three changed numbers, and what both indexes still have of the deleted object.
     #expect(deep.indexEntries == 23 && deep.outdatedEntries == 5)
     #expect(deep.olderVersions == [2])
     #expect(deep.objects == plain.objects && deep.blocks == plain.blocks)
@@ -104,7 +104,7 @@ struct DeepCheckTests {
     try Self.expect(forged, says: "table 't'", "leaf at offset", "column 'a'", "entries 0 and 1")
   }
 
-  /// Another column that gets the number would read what the overlay has. The plain check says so, too.
+  /// A new column with that number would read the overlay's values. The plain check finds it, too.
   @Test("An overlay with a column that there never was")
   func overlayColumn() throws {
     let bytes = try Self.file(
@@ -116,7 +116,7 @@ struct DeepCheckTests {
         }
       },
       { transaction in
-        // Beyond what is decoded at once.
+        // Rows beyond those that are decoded at once.
         try transaction.table("t").update(2, ["a": .int(7), "b": .int(8)])
       })
     let forged = try Self.forged(bytes, 3) { $0.name.hasSuffix("overlay's number 1") }
@@ -128,7 +128,7 @@ struct DeepCheckTests {
 
   // MARK: Older versions
 
-  /// A table whose numbers are said to reach further than they do, and another one.
+  /// Two tables, one of which has a maximum that is too high.
   private static func withWrongBounds() throws -> [UInt8] {
     let bytes = try file { transaction in
       for table in ["bad", "good"] {
@@ -161,7 +161,7 @@ struct DeepCheckTests {
     try Self.expect(
       image, says: "version \(old), of the other slot,", "table 'bad'", "minimum or maximum")
     #expect(try Self.open(image).check(deep: true).olderVersions == [old])
-    // Whoever writes next may take its pages.
+    // The next writer may use its pages.
     let map = FieldMap(bytes)
     let field = try #require(
       map.fields.first { $0.name == "tree 0's cluster's maximum of 1" })

@@ -5,10 +5,11 @@ import Testing
 
 @testable import Engine
 
-/// Numbers that lie, under checksums that fit: whatever a field says, every operation works or throws the
-/// engine's own error, in bounded memory and time, and what breaks one of them is found by the check.
+/// Forged numbers under right checksums: whatever a field says, every operation works or throws the
+/// engine's own error, in bounded memory and time; and the check finds every forgery that breaks an
+/// operation.
 ///
-/// Runs in processes of their own, which a trap would end.
+/// Each runs in a process of its own, which a trap would end.
 @Suite("Forged numbers")
 struct ForgedFieldTests {
   @Test("Every number of a file, forged with checksums that fit", arguments: 0..<4)
@@ -28,7 +29,7 @@ struct ForgedFieldTests {
     #expect(said == "done\n", "\(last)")
   }
 
-  /// As many objects as fit below it, so that the catalogue alone looks well.
+  /// The key is just large enough for the objects, so that the catalogue alone looks right.
   @Test("A next key that lies among the keys of a table with gaps", arguments: [4, 4096])
   func nextKeyAmongKeys(overlayFrom: Int) throws {
     var options = Database.Options.tiny
@@ -91,7 +92,7 @@ struct ForgedFieldTests {
         let keys = try Query().keys(in: table)
         #expect(keys.prefix(29) == expected[...] && keys.count == (isSound ? 32 : 29), "\(next)")
         #expect(try table.row(forKey: 59)?["k"] == .text("k59"))
-        // What gives no key goes on.
+        // Operations that give no key still work.
         try database.write {
           try $0.table("t").update(1, ["a": .int(5)])
           try $0.table("t").delete(2)
@@ -223,7 +224,7 @@ struct ForgedFieldTests {
   }
 
   private static func forgeAll(of sample: String, part: Int, log: String) throws {
-    // An allocation that a number of the file asks for must fail rather than succeed unnoticed.
+    // An allocation of a size that the file gives must fail rather than succeed unnoticed.
     var limit = rlimit(rlim_cur: 2 << 30, rlim_max: 2 << 30)
     setrlimit(__rlimit_resource_t(2), &limit)
     let descriptor = try System.open(log, .append)
@@ -247,7 +248,7 @@ struct ForgedFieldTests {
       for (index, value) in values.enumerated()
       where Effort.isLong || isOfCatalogue || index == number / 4 % values.count {
         let label = "\(field.name) = \(value) instead of \(map.value(field))"
-        // What takes longer than this goes on for ever.
+        // An operation that takes longer loops.
         alarm(30)
         try say(label, in: trying, at: 0)
         if let problem = try Forgery(map.forged(field, value)).problem() {

@@ -7,7 +7,7 @@ import Testing
 /// Changes bytes of a database file and then puts right every checksum on the way to the slots.
 struct Forger {
   private(set) var bytes: [UInt8]
-  /// Parts that a checksum covers, leaves first: the range, and where its checksum stands.
+  /// The ranges that checksums cover, leaves first, and where each checksum is.
   private var covered: [(range: Range<Int>, sums: [Int])] = []
 
   init(_ bytes: [UInt8]) throws {
@@ -16,7 +16,7 @@ struct Forger {
   }
 
   mutating func forge(_ random: inout SplitMix64) {
-    // A leaf or a node anywhere, or the slots.
+    // A leaf or a node, or the slots.
     guard let target = covered.randomElement(using: &random) else { return }
     for _ in 0..<Int.random(in: 1...3, using: &random) {
       let position = Int.random(in: target.range, using: &random)
@@ -35,7 +35,7 @@ struct Forger {
     }
   }
 
-  /// Finds every covered part from the intact file: where its sum's bytes stand is unique.
+  /// Finds every covered range in the sound file: the bytes of its checksum occur only once.
   private mutating func collect() throws {
     let storage = RecordingStorage(bytes, isRecording: false)
     let recovered = try Recovery.run(storage)
@@ -57,7 +57,7 @@ struct Forger {
       let header = try #require(ClusterReader.header(of: view))
       add(cluster.lowerBound..<cluster.lowerBound + header.count)
     }
-    // The walk goes from the top down: children's sums are put right before their parents'.
+    // The walk is top down: the children's checksums are corrected before their parents'.
     for node in nodes.reversed() { add(node) }
     for slot in 0..<Layout.slotCount {
       let start = slot * Layout.pageBytes

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Engine
 
-/// What is wrong with a kept version is found and named, and keeps nobody from the newest.
+/// Damage to a kept version is found and named, and does not affect the newest version.
 @Suite("Damage to kept versions")
 struct KeptDamageTests {
   private static func options(_ storage: RecordingStorage) throws -> Database {
     try Database.open(storage: storage, options: .tiny)
   }
 
-  /// A file that keeps three versions; what they hold.
+  /// A file that keeps three versions, and their digests.
   private func sample() throws -> (bytes: [UInt8], digests: [UInt64: UInt64], newest: UInt64) {
     let storage = RecordingStorage(isRecording: false)
     let database = try Self.options(storage)
@@ -39,7 +39,7 @@ struct KeptDamageTests {
     return (storage.content, digests, newest)
   }
 
-  /// The bytes of blocks that a kept version has and the newest has not.
+  /// The bytes of blocks that only a kept version has.
   private func keptBytes(_ bytes: [UInt8]) throws -> [Int] {
     let storage = RecordingStorage(bytes, isRecording: false)
     let blocks = try BlockReader(storage: storage)
@@ -80,7 +80,8 @@ struct KeptDamageTests {
           #expect(found == digest, "version \(version) reads as another, byte \(place)")
         } catch is EngineError {}
       }
-      // It is written to, or refused with the version's name; never over what is kept.
+      // The file can be written to, or is refused with the version's name; nothing is written over kept
+      // pages.
       do {
         try database.write { try $0.createTable("another", columns: [Column("x", .int)]) }
         #expect(try Model.digest(database.snapshot()) != newest)
@@ -97,7 +98,7 @@ struct KeptDamageTests {
     let path = folder.path("a.sheaf")
     let (bytes, _, newest) = try sample()
     var damaged = bytes
-    // All of it: its nodes too.
+    // All of its blocks, also the nodes.
     for place in try keptBytes(bytes) { damaged[place] = 0x55 }
     try Data(damaged).write(to: URL(fileURLWithPath: path))
     let database = try Database.open(path, options: .tiny)
@@ -113,7 +114,7 @@ struct KeptDamageTests {
     try database.close()
   }
 
-  /// Lies of the history under checksums that fit: nothing traps, and no lie is taken for a version.
+  /// A forged history under right checksums: nothing traps, and no forged entry is taken for a version.
   @Test("Every byte of a history forged with checksums that fit")
   func forgedHistory() throws {
     let (bytes, digests, newest) = try sample()
@@ -145,7 +146,7 @@ struct KeptDamageTests {
         _ = try? database.fileUse()
         do {
           try database.write { try $0.createTable("another", columns: [Column("x", .int)]) }
-          // Nothing of the versions that are there for certain was written over.
+          // Nothing was written over the versions that certainly exist.
           #expect(try Model.digest(database.snapshot()) != newest)
         } catch is EngineError {}
         do { try database.restore(nil, .all) } catch is EngineError {}
@@ -154,7 +155,8 @@ struct KeptDamageTests {
     }
   }
 
-  /// Puts the sums right: the history's in the catalogue, the catalogue's in the slots, and theirs.
+  /// Corrects the checksums: that of the history in the catalogue, that of the catalogue in the slots,
+  /// and those of the slots.
   private func forge(_ bytes: inout [UInt8], _ history: BlockReference, _ record: VersionRecord) {
     func sum(_ range: Range<Int>) -> [UInt8] {
       let sum = Checksum.of(Array(bytes[range]))

@@ -28,7 +28,7 @@ struct MergingTeamTests {
       for step in 0..<(item &* 7919) % longest { sum = sum &* 31 &+ step }
       return (item, sum)
     } consume: { item, _ in
-      // One more has been asked for than is being worked on.
+      // At most one cluster more was asked for than are being merged.
       #expect(given - consumed.count <= window + 1)
       consumed.append(item)
     }

@@ -31,7 +31,7 @@ struct DifferenceTests {
     return tables
   }
 
-  /// Compares two versions in every way, forwards or backwards.
+  /// Compares two versions in every way, in both directions.
   private static func problem(
     _ old: (Snapshot, [String: FullTable]), _ new: (Snapshot, [String: FullTable]),
     _ random: inout SplitMix64
@@ -51,7 +51,7 @@ struct DifferenceTests {
       }
     }
     let tables = try TableChanges(from: old.0, to: new.0)
-    // The same objects may lie in other leaves: then the table counts as changed too.
+    // If the same objects are in other leaves, the table counts as changed, too.
     guard tables.created.isEmpty, tables.deleted.isEmpty,
       Set(changed).isSubset(of: tables.changed)
     else { return "tables \(tables), not \(changed)" }
@@ -105,7 +105,7 @@ struct DifferenceTests {
 
   private static let columns = [Column("name", .text), Column("stars", .int)]
 
-  /// A database with a table of so many objects, in clusters of 100.
+  /// A database with a table of as many objects, in clusters of 100.
   private static func database(_ rows: Int, storage: any Storage) throws -> Database {
     let database = try Database.open(storage: storage)
     try database.write { transaction in
@@ -268,7 +268,7 @@ struct DifferenceTests {
 
   // MARK: Cost
 
-  /// Counts how often something in a storage was looked at.
+  /// Counts the views of a storage.
   private final class CountingStorage: Storage, @unchecked Sendable {
     // @unchecked: guarded by `lock`.
     private let storage = RecordingStorage(isRecording: false)
@@ -303,7 +303,7 @@ struct DifferenceTests {
     #expect(difference.modified.map(\.oldPosition) == [54_320])
     #expect(difference.cost.leavesOpened == 2)
     #expect(difference.cost.nodesRead == 2 * old.tree.root.level)
-    // An overlay and its cluster have a view each.
+    // An overlay and its cluster take a view each.
     #expect(storage.views - before <= difference.cost.nodesRead + 4)
 
     let tracker = ResultsTracker(Query(column("stars") > 50), tableNumber: old.number)
@@ -313,7 +313,7 @@ struct DifferenceTests {
     #expect(tracker.keys == [54_321])
     #expect(storage.views - start <= difference.cost.nodesRead + 4 + old.tree.root.level + 2)
 
-    // The same values written again, and one object more.
+    // Equal values are written again, and one object is added.
     try database.write { transaction in
       let table = try transaction.table("apps")
       try table.update(54_321, ["stars": .int(100)])
@@ -323,8 +323,8 @@ struct DifferenceTests {
     let grown = try TableDifference(from: new, to: last)
     #expect(grown.modified.isEmpty)
     #expect(grown.inserted.map(\.position) == [100_000])
-    // The changed leaf, old and new, and, where the last ones of the old version were joined, up to
-    // four of each of three sizes, the one that they are now, and the new last one.
+    // The changed leaf, old and new; and, if the last leaves of the old version were joined, up to four
+    // of each of three sizes, the leaf that they became, and the new last one.
     #expect(grown.cost.leavesOpened <= 16)
   }
 }

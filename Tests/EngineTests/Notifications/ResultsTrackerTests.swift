@@ -5,7 +5,7 @@ import TestSupport
 
 @Suite("Results followed from version to version")
 struct ResultsTrackerTests {
-  /// A query that is followed, and what it should have given last.
+  /// A query that is followed, and its expected results.
   private final class Followed {
     let table: String
     let tracker: ResultsTracker
@@ -22,7 +22,7 @@ struct ResultsTrackerTests {
       keys = full.results(query)
     }
 
-    /// What is wrong after going to another version; nil when nothing is.
+    /// What is wrong after moving to another version; nil if nothing is.
     func advance(
       to next: FullTable, _ cache: DifferenceCache, _ random: inout SplitMix64
     ) throws -> String? {
@@ -88,7 +88,7 @@ struct ResultsTrackerTests {
 
   private static func query(_ full: FullTable, _ random: inout SplitMix64) -> Query {
     var query = Query()
-    // Those that are not removed again.
+    // Columns that are not removed again.
     let names = full.table.columns.map(\.name).filter { !$0.hasPrefix("late") }
     if Int.random(in: 0..<4, using: &random) > 0 { query.filter = filter(names, &random) }
     if Int.random(in: 0..<3, using: &random) == 0 {

@@ -2,11 +2,11 @@ import TestSupport
 
 @testable import Engine
 
-/// All of a table, read row by row: the slow, obvious twin of differences and results.
+/// A whole table, read row by row: the slow, obvious twin of differences and results.
 struct FullTable {
-  /// In order.
+  /// The keys, ascending.
   private(set) var keys: [Int64] = []
-  /// By key and column identifier; no entry for null.
+  /// The spellings by key and column identifier; null has no entry.
   private(set) var fields: [Int64: [UInt32: [UInt8]]] = [:]
   private(set) var rows: [Row] = []
   let table: Table
@@ -61,7 +61,7 @@ struct FullTable {
 }
 
 enum SlowDifference {
-  /// What is wrong with a difference of two versions; nil when it is what a comparison of all rows says.
+  /// What is wrong with a difference of two versions; nil if it equals a comparison of all rows.
   static func problem(_ difference: TableDifference, _ old: FullTable, _ new: FullTable) -> String?
   {
     let (before, after) = (Set(old.keys), Set(new.keys))
@@ -90,8 +90,8 @@ enum SlowDifference {
     return found == expected ? nil : "modified \(found), not \(expected)"
   }
 
-  /// What is wrong with a change set; nil when it makes one list of keys the other with as few deletions
-  /// as possible, and names all objects that stay and differ.
+  /// What is wrong with a change set; nil if it turns one list of keys into the other with as few
+  /// deletions as possible, and names all objects that stay and differ.
   static func problem(
     _ changes: ChangeSet, _ old: [Int64], _ new: [Int64], differs: (Int64) -> Bool
   ) -> String? {
@@ -140,16 +140,16 @@ enum SlowDifference {
   }
 }
 
-/// Random changes to a database of three tables, all versions of which are held.
+/// Random changes to a database of three tables; all versions are held.
 struct RandomHistory {
   static let tables = ["all", "few", "keyed"]
   let database: Database
   var changes: RandomChanges
   private var model = Model()
-  /// Names of columns are not given twice.
+  /// The names of columns are not used twice.
   private var columnCount = 0
 
-  /// Sizes that make deep trees of a few rows, and some in between.
+  /// Limits that make deep trees of a few rows, and less extreme ones.
   private static func options(_ variant: UInt64) -> Database.Options {
     var options = Database.Options.tiny
     switch variant % 4 {
@@ -202,7 +202,7 @@ struct RandomHistory {
     }
   }
 
-  /// Writes values that are there already.
+  /// Writes values that are the same already.
   private mutating func touch(_ transaction: borrowing WriteTransaction) throws {
     guard let name = Self.tables.randomElement(using: &changes.random),
       let rows = model.tables[name]?.rows, !rows.isEmpty,
@@ -227,7 +227,7 @@ struct RandomHistory {
     }
   }
 
-  /// Removes a column that came later, or gives it another name.
+  /// Removes or renames a column that was added later.
   private mutating func changeColumn(_ transaction: borrowing WriteTransaction) throws {
     guard let name = Self.tables.randomElement(using: &changes.random),
       let columns = model.tables[name]?.columns,

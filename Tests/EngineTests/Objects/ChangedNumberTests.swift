@@ -3,8 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// Numbers of columns with changed rows: they are decoded as they are stored, and the changed ones by their
-/// spellings.
+/// Numbers of columns with changed rows: stored ones are decoded as such, changed ones are read by
+/// their spellings.
 @Suite("Numbers in changed rows") struct ChangedNumberTests {
   private static let columns = [
     Column("int", .int), Column("double", .double), Column("day", .date),
@@ -66,7 +66,7 @@ import Testing
     try database.close()
   }
 
-  /// A row that did not fit was changed, and then the column got its type.
+  /// A value that did not fit was changed before the column got its type.
   @Test("Stored values of changed rows need not be of the type", arguments: [40, 400])
   func misfits(different: Int) throws {
     let database = try Database.open(storage: RecordingStorage(isRecording: false))

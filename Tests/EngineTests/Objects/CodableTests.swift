@@ -6,7 +6,7 @@ import Testing
 private enum Kind: String, Codable { case game, tool }
 private enum Level: Int8, Codable, CaseIterable { case low = 3, high = 4 }
 
-/// A property of every kind.
+/// A type with a property of every kind.
 private struct Everything: Codable, Equatable {
   var yes = true
   var int = Int.min
@@ -39,7 +39,7 @@ private struct Everything: Codable, Equatable {
   }
 }
 
-/// `Codable` objects go in and come out as they are, or say which property cannot.
+/// `Codable` objects are read back as they were written, or the error names the property.
 @Suite("Codable objects")
 struct CodableTests {
   private func write(
@@ -97,7 +97,7 @@ struct CodableTests {
       changed.maybe = 9
       let (key, isNew) = try table.upsert(changed)
       #expect(key == 1 && !isNew)
-      // Nil is null again.
+      // Nil becomes null again.
       try table.update(1, objects[2])
       #expect(throws: EngineError.self) { try table.insert(objects[2]) }
     }
@@ -124,7 +124,7 @@ struct CodableTests {
       Column("name", .text), Column("stars", .double), Column("kind", .text, default: .text("x")),
     ]
     let table = try write(TableDefinition("t", columns: columns)) { table in
-      // An integer goes into a column of doubles.
+      // An integer is stored in a column of doubles.
       try table.insert(Small(name: "a", stars: 5))
       try table.insert(Small(name: "b", stars: nil))
       try table.insert(["name": "c", "kind": "y"])
@@ -138,7 +138,7 @@ struct CodableTests {
     #expect(try row.decode([String: String?].self) == ["name": "b", "stars": nil, "kind": "x"])
   }
 
-  /// Adds another object whenever it is encoded.
+  /// Inserts another object whenever it is encoded.
   private struct Mother: Encodable {
     var name: String
     var stars: Int?

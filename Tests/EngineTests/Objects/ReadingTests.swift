@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// Every way to read objects against the slow, obvious one: each value by itself, through a column that is
-/// opened for it.
+/// Every way to read objects, compared with the slow and obvious one: each value by itself, through a
+/// column opened for it.
 @Suite("Reading objects")
 struct ReadingTests {
   /// All rows of a table, value by value.
@@ -24,7 +24,7 @@ struct ReadingTests {
     return rows
   }
 
-  /// Overlays for every change, or for those to large clusters.
+  /// Overlays for every change, or only for changes to large clusters.
   private static func options(overlays: Bool) -> Database.Options {
     var options = Database.Options()
     if overlays { options.limits.overlayFrom = 0 }
@@ -46,7 +46,7 @@ struct ReadingTests {
   private func compare(_ table: Table, _ random: inout SplitMix64, _ what: String) throws {
     let expected = try Self.slowRows(table)
     try compareScans(table, expected, what)
-    // Twice in random order: then what is made for leaves with many lookups is made.
+    // Twice in random order, so that records are made for leaves with many lookups.
     for round in 0..<3 {
       let order = round == 2 ? Array(expected.indices) : expected.indices.shuffled(using: &random)
       for index in order {
@@ -122,7 +122,7 @@ struct ReadingTests {
     }
   }
 
-  /// Goes back and forth, in steps and in jumps.
+  /// Moves back and forth, in steps and in jumps.
   private func compareReader(
     _ reading: ObjectReader, _ expected: [(key: Int64, values: [Value])],
     _ random: inout SplitMix64, _ what: String
@@ -242,7 +242,7 @@ struct ReadingTests {
     _ = try database.compact()
     try database.write { transaction in
       try transaction.table("t").update(71, ["a": .text("5")])
-      // Every spelling that is left reads as an integer.
+      // Every remaining spelling reads as an integer.
       try transaction.table("t").editor.widen([(0, .int)])
     }
     let table = try database.snapshot().table("t")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// What is made for rows that are read here and there, against the slow, obvious way.
+/// The records of rows that are read in random order, compared with the slow, obvious way.
 @Suite("Records of rows")
 struct RowRecordsTests {
   private static let columns: [Column] = [
@@ -14,7 +14,7 @@ struct RowRecordsTests {
     Column("constant", .text),
   ]
 
-  /// Values at the ends of what each form of a slot can say, some of them null.
+  /// Values at the limits of each form of a slot, some of them null.
   private static func values(_ row: Int, _ random: inout SplitMix64) -> [String: Value] {
     func int(_ bits: Int) -> Value {
       let limit = Int64(1) << (bits - 1)
@@ -85,7 +85,7 @@ struct RowRecordsTests {
         if reader.records.contains(where: { $0 != nil }) { made += 1 }
       }
     }
-    // All rows of the second round, but for those that were changed.
+    // All rows of the second round, except changed ones.
     #expect(made > expected.count - 100, "\(what): records were made for too few rows")
   }
 }

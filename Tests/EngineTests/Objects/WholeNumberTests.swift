@@ -3,8 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// A column of doubles takes whole numbers that a double holds exactly, as that double, wherever
-/// values go in; a larger one is refused, never rounded.
+/// A column of doubles takes whole numbers that a double holds exactly, as that double, in every way of
+/// writing; a larger number is refused, never rounded.
 @Suite("Whole numbers in columns of doubles")
 struct WholeNumberTests {
   private let largest: Int64 = 1 << 53
@@ -36,7 +36,7 @@ struct WholeNumberTests {
     }
     #expect(
       try values(database) == [.double(4), .double(-0x1p53), .double(7), .double(-0x1p63)])
-    // Stored as the double is spelled, so that giving either changes nothing.
+    // Stored as the double is spelled, so that writing either changes nothing.
     let frozen = try database.session().objects("t").freeze()
     try database.write { try $0.table("t").update(1, ["x": .double(4)]) }
     #expect(try database.snapshot().table("t").row(forKey: 1)?["x"] == frozen[0]["x"])
@@ -46,7 +46,7 @@ struct WholeNumberTests {
     #expect(try database.check().problems == [])
   }
 
-  /// What people see when they print an object.
+  /// The text of a printed object.
   @Test func rowsInWords() throws {
     let database = try database()
     try database.write { try $0.table("t").insert(["x": .int(4)]) }
@@ -102,7 +102,7 @@ struct WholeNumberTests {
     #expect(try table.row(forKey: 2)?.values == [.double(9), .int(2), .double(3)])
   }
 
-  /// What is declared with an int is what the file has as a double.
+  /// A default declared as an int is stored as a double, and the file fits the declaration again.
   @Test func declaredSchemas() throws {
     let folder = TemporaryFolder()
     var options = Database.Options()
@@ -129,7 +129,7 @@ struct WholeNumberTests {
     #expect(rows[1]["x"] == .double(300))
   }
 
-  /// A double is found as a primary key however it was written: with or without its point.
+  /// A double is found as a primary key whether or not it was written with its point.
   @Test func primaryKeys() throws {
     let database = try database(key: "n")
     try database.write { transaction in

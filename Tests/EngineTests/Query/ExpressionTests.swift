@@ -115,7 +115,7 @@ struct ExpressionTests {
     (String(repeating: "(", count: 300) + "Paid", 201, "nested more than 200 deep"),
     (String(repeating: "not ", count: 300) + "Paid", 801, "nested more than 200 deep"),
     ("👩‍👩‍👧 > 4", 1, "has no meaning here"),
-    // What the table does not fit.
+    // Expressions that do not fit the table.
     ("Paid and Ratin > 4", 10, "there is no column 'Ratin'; did you mean Rating?"),
     ("content_rating == 'x'", 1, "did you mean `Content Rating`?"),
     ("Foo == 1", 1, "the columns are Rating, Reviews, Category, `Content Rating`"),
@@ -220,7 +220,7 @@ struct ExpressionTests {
     #expect(DecimalRange.mantissas(4.1...4.1, scale: 0) == nil)
     #expect(DecimalRange.mantissas(4.5...Double.infinity, scale: 1) == 45 ... .max)
     #expect(DecimalRange.mantissas(-Double.infinity...(-0.25), scale: 2) == .min ... -25)
-    // Several mantissas are one double where it has fewer digits.
+    // Several mantissas are the same double if it has fewer digits.
     #expect(
       DecimalRange.mantissas(9_007_199_254_740_992...9_007_199_254_740_992, scale: 0)
         == 9_007_199_254_740_992...9_007_199_254_740_993)

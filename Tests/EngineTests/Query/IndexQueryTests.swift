@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import Engine
 
-/// What queries find by secondary indexes is what they find without, and what their slow twin finds,
-/// whatever has happened to the table.
+/// Queries find the same with secondary indexes, without them, and by their slow twin, whatever has
+/// happened to the table.
 @Suite("Queries by index")
 struct IndexQueryTests {
   private static func options(_ seed: UInt64) -> Database.Options {
@@ -110,7 +110,7 @@ struct IndexQueryTests {
     }
   }
 
-  /// Values of which many are equal.
+  /// Values, many of which are equal.
   private static func value(_ column: Column, _ changes: inout RandomChanges) -> Value {
     let number = Int.random(in: 0..<40, using: &changes.random)
     if number < 25 { return changes.value(column) }
@@ -141,7 +141,7 @@ struct IndexQueryTests {
     }
   }
 
-  /// Sorted, distinct, limited and counted, with and without indexes.
+  /// Sorted, distinct, limited and counted, with indexes and without.
   private static func compareAll(
     _ source: any LeafSource, _ predicate: Predicate, _ generator: inout PredicateGenerator,
     _ note: String
@@ -225,7 +225,7 @@ struct IndexQueryTests {
       #expect(try explain(text) == "scan: no index helps with the filter", "\(text)")
     }
     #expect(try Query().explain(in: table) == "scan: there is no filter")
-    // The first matches are soon found by reading on.
+    // Reading on soon finds the first matches.
     #expect(try Self.explain("Rating < 0.2", in: table, limit: 3).hasPrefix("scan: "))
     #expect(throws: QueryError.self) { try explain("Nope == 5") }
   }

@@ -55,7 +55,7 @@ struct PredicateChainTests {
     #expect(try Query(before).keys(in: table) == expected)
     #expect(try Query(!both).keys(in: table) == expected)
     #expect(try Query(both).count(in: table) == 31)
-    // Of chains, and of chains on both sides.
+    // Chains of chains, on both sides.
     var chains: Engine.Predicate = column("n") == 1
     for _ in 0..<1000 {
       chains = (chains || (column("n") == 2 || column("n") == 3)) || chains.first

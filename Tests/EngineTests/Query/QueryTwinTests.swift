@@ -25,7 +25,7 @@ struct QueryTwinTests {
     }
   }
 
-  /// The keys found as in columns with changed rows, which are read spelling by spelling.
+  /// The keys found in columns with changed rows, which are read spelling by spelling.
   private func spelled(_ predicate: Predicate, _ table: Table) throws -> [Int64] {
     let compiled = try CompiledPredicate(predicate, table.schema)
     let scan = LeafScan(usesStoredColumns: false)

@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import Engine
 
-/// A table of all types in a file of its own: random spellings in every encoding, nulls, values that
-/// are spelled unusually, clusters of many sizes and of both efforts, some rows changed or deleted.
+/// A table of all types in a file of its own: random spellings in every encoding, nulls, unusual
+/// spellings, clusters of many sizes and both efforts, changed and deleted rows.
 struct RandomTable {
   static let columns = [
     Column("int", .int), Column("double", .double), Column("bool", .bool), Column("date", .date),
@@ -20,11 +20,11 @@ struct RandomTable {
   init(_ random: inout SplitMix64, _ options: Database.Options = .init()) throws {
     folder = TemporaryFolder()
     var options = options
-    // Clusters stay as they are appended: joined ones would be encoded as an import does.
+    // Clusters stay as they were appended: joined ones would be encoded again.
     options.limits.tailRows = 1
     options.limits.smallRows = 1
     database = try Database.open(folder.path("t.sheaf"), options: options)
-    // The last column comes later: clusters before do not have it.
+    // The last column is added later: earlier clusters lack it.
     try database.write { try $0.createTable("t", columns: Array(Self.columns.dropLast())) }
     var generator = ColumnGenerator(random: random)
     try Self.append(to: database, columns: Self.columns.count - 1, &generator)
@@ -74,7 +74,7 @@ struct RandomTable {
     return generator.column(kind: kind, rows: rows).enumerated().map { row, spelling in
       guard let spelling else { return nil }
       if Value(spelling: spelling, type: column.type) != nil { return spelling }
-      // What is not of the type becomes what surely is.
+      // A spelling that is not of the type is replaced by one that certainly is.
       switch column.type {
       case .int: return Array(["+5", "7", "-3"][row % 3].utf8)
       case .double: return Array(["4.10", "NaN", "1e3", "-0", "inf"][row % 5].utf8)
@@ -105,7 +105,7 @@ struct RandomTable {
   }
 }
 
-/// Makes predicates about such a table, with literals that are near its values.
+/// Makes predicates about such a table, with literals near its values.
 struct PredicateGenerator {
   var random: SplitMix64
   let rows: [Row]

@@ -40,7 +40,7 @@ enum SlowDecimal {
     return left.isNegative ? -order : order
   }
 
-  /// The digits that matter, before and behind the point.
+  /// The number of digits before and behind the point, without zeros at the ends.
   static func digits(_ text: String) -> (Int, Int) {
     let parts = parts(text)
     return (parts.whole.count, parts.fraction.count)

@@ -89,7 +89,8 @@ enum SlowQuery {
     return elements
   }
 
-  /// Which beginnings of the text the beginning of the pattern matches, one element after the other.
+  /// For every beginning of the text, whether the beginning of the pattern matches it, one element
+  /// after the other.
   private static func isLike(_ text: [Unicode.Scalar], _ pattern: [LikeElement]) -> Bool {
     var reached = [Bool](repeating: false, count: text.count + 1)
     reached[0] = true
@@ -108,14 +109,14 @@ enum SlowQuery {
     return reached[text.count]
   }
 
-  /// A value and a literal of a kind that it can be compared with.
+  /// Compares a value and a literal of comparable kinds.
   private static func compare(_ value: Value, _ literal: Value, _ ignoresCase: Bool) -> Int {
     switch (value, literal) {
     case (.int(let int), .int(let other)): return order(int, other)
     case (.int(let int), .double(let other)): return compare(int, other)
     case (.double(let double), .int(let other)): return -compare(other, double)
     case (.double(let double), .double(let other)): return order(double, other)
-    // Columns of ints and doubles have no more digits than the nearest double.
+    // Columns of ints and doubles compare with the double nearest to a decimal.
     case (.int, .decimal(let other)), (.double, .decimal(let other)):
       return compare(value, .double(other.double), ignoresCase)
     case (.bool(let bool), .bool(let other)): return (bool ? 1 : 0) - (other ? 1 : 0)
@@ -156,7 +157,7 @@ enum SlowQuery {
     one == other ? 0 : one < other ? -1 : 1
   }
 
-  /// Without rounding either: whole parts first, then what is behind the point.
+  /// Compares exactly: whole parts first, then fractions.
   private static func compare(_ int: Int64, _ double: Double) -> Int {
     if double >= 0x1p63 { return -1 }
     if double < -0x1p63 { return 1 }
@@ -167,7 +168,7 @@ enum SlowQuery {
 
   // MARK: Order and equality
 
-  /// NaN and null are behind all others, whatever the direction.
+  /// NaN and null are behind all others in either direction.
   static func compare(_ one: Row, _ other: Row, _ orders: [SortOrder]) -> Int {
     for order in orders {
       let (left, right) = (one[order.column] ?? .null, other[order.column] ?? .null)

@@ -13,7 +13,7 @@ struct TransactionQueryTests {
       let table = try transaction.table("t")
       for step in 0..<8 {
         try change(table, &random)
-        // Row by row, as positions are looked up.
+        // Row by row, by position.
         let rows = try (0..<table.count).compactMap { try table.row(at: $0) }
         var generator = PredicateGenerator(random: random, rows: rows)
         for _ in 0..<6 {
@@ -66,7 +66,7 @@ struct TransactionQueryTests {
     }
   }
 
-  /// What a body may do to a table that is being read.
+  /// What a closure may do to the table that is being read.
   enum Change: CaseIterable {
     case update, insert, delete, deleteAll, addColumn, removeColumn, widen, deleteTable
   }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// Changes to columns and tables: what is kept, what comes free, what is refused and why.
+/// Changes to columns and tables: what they keep, what they free, and what is refused with which
+/// reason.
 @Suite("Changes to tables and columns")
 struct SchemaChangeTests {
   private static let columns = [
@@ -116,7 +117,7 @@ struct SchemaChangeTests {
     let database = try make(400, at: path, options: .init())
     try database.write { transaction in
       let table = try transaction.table("a")
-      // Nothing that compresses.
+      // Texts that do not compress.
       var random = RandomChanges(seed: 3)
       for key in 1...400 as ClosedRange<Int64> {
         let noise = (0..<40).map { _ in UInt8.random(in: 0...255, using: &random.random) }
@@ -158,7 +159,7 @@ struct SchemaChangeTests {
         try transaction.deleteTable("a")
         #expect(throws: EngineError.noSuchTable(name: "a", known: [])) { try given.count }
         #expect(throws: EngineError.self) { try transaction.table("a") }
-        // The name is free, for another table.
+        // Another table may take the name.
         try transaction.createTable("a", columns: [Column("other", .bool)])
         #expect(try transaction.table("a").count == 0)
         try transaction.deleteTable("a")
@@ -182,7 +183,7 @@ struct SchemaChangeTests {
     #expect(try database.isEmpty)
     #expect(try !old.isEmpty && old.table("a").count == 300)
     #expect(try database.snapshot().tableNames == ["a", "b"])
-    // Keys of objects are not used again; primary keys are free.
+    // Keys of objects are not given twice; primary keys are free again.
     #expect(try database.write { try $0.table("a").insert(Self.row(5)) } == 301)
     try database.close()
   }
@@ -220,7 +221,7 @@ struct SchemaChangeTests {
     try table.update(4, ["number": .int(-1), "day": .text("some day")])
   }
 
-  /// A number that was used again would bring the old values back.
+  /// If a column's number were used again, the old values would come back.
   @Test("A column that is added after one was removed has nothing of it")
   func numbers() throws {
     let folder = TemporaryFolder()
@@ -252,10 +253,10 @@ struct SchemaChangeTests {
       var (keys, due) = ([] as [Int64], Set(1...400 as ClosedRange<Int64>))
       try table.forEachRow { row in
         keys.append(row.key)
-        // Not for ever, if it begins anew.
+        // The walk ends even if it begins anew.
         if keys.count > 400 { throw EngineError.invalidArgument("it does not end: \(row.key)") }
         guard row.key % step == 1 else { return }
-        // The whole of the next leaves now and then, and its own.
+        // Sometimes it deletes all of the next leaves, and its own.
         for key in row.key...row.key + step - 2 where try table.delete(key) && key > row.key {
           due.remove(key)
         }
@@ -301,7 +302,7 @@ struct SchemaChangeTests {
         } catch {
           hasFailed = storage.failure != nil
           storage.fail(after: 1 << 30, code: 5)
-          // Only rolling back is left.
+          // Only rolling back is possible.
           for said in [
             message { _ = try other.insert([.int(1)]) }, message { _ = try other.count },
             message { try table.renameColumn("id", to: "more") },
@@ -332,7 +333,7 @@ struct SchemaChangeTests {
       for row in 0..<200 { try table.insert(Self.row(row)) }
     }
     var nodes: [BlockReference] = []
-    // With a reader of its own: the database's would know the node from before it was damaged.
+    // Read by another reader: the database's reader remembers the node from before the damage.
     let record = try database.snapshot().record
     let blocks = try BlockReader(storage: storage)
     let table = try #require(VersionRoots(record, blocks).catalogue.tables.first)
@@ -347,10 +348,10 @@ struct SchemaChangeTests {
       try database.write { transaction in
         for row in 0..<30 { try transaction.table("b").insert([.int(Int64(row))]) }
       }
-      // Pages that were used again would be a problem more.
+      // A page that was used again would be one more problem.
       #expect(try database.check().problems == before, "round \(round)")
     }
-    // A writer who has failed looks for free pages anew, and cannot tell them without that node.
+    // After a failure the writer looks for free pages again, which it cannot without that node.
     let column = Column("more", .int, default: .int(1))
     for said in [
       message { try database.write { try $0.deleteTable("a") } },

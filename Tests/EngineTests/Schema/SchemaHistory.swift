@@ -1,7 +1,7 @@
 @testable import Engine
 
-/// Random changes to tables, their columns and their objects, made to a database and to its twin alike.
-/// What must be refused is tried too.
+/// Random changes to tables, columns and objects, made to a database and to its twin alike. It also
+/// tries changes that must be refused.
 struct SchemaHistory {
   var changes: RandomChanges
   private var number = 0
@@ -24,7 +24,7 @@ struct SchemaHistory {
     return column
   }
 
-  /// Runs `body`, which must throw what `isExpected` accepts if `fails`, and nothing else.
+  /// Runs `body`, which must throw an error that `isExpected` accepts if `fails`, and none otherwise.
   private func attempt(
     _ what: String, fails: Bool, _ body: () throws -> Void, _ isExpected: (EngineError) -> Bool
   ) throws {
@@ -49,7 +49,7 @@ struct SchemaHistory {
   ) throws {
     let columns = (0...Int.random(in: 0..<4, using: &changes.random)).map { _ in newColumn() }
     let key = chance(2) ? columns.last?.name : nil
-    // A table may have been given a later one's name.
+    // An earlier table may have been given that name.
     var name = newName("t")
     while twin.tables[name] != nil { name = newName("t") }
     try transaction.createTable(TableDefinition(name, columns: columns, key: key))
@@ -68,7 +68,7 @@ struct SchemaHistory {
       try transaction.deleteAll()
       for name in twin.tables.keys { twin.tables[name]?.rows = [:] }
     case ..<6:
-      // Sometimes the name of a table that is there, or was there.
+      // Sometimes the name of a present or former table.
       let new = chance(2) ? newName("t") : "t\(Int.random(in: 1...9, using: &changes.random))"
       let taken = new != name && twin.tables[new] != nil
       try attempt("a taken name", fails: taken) {
@@ -109,7 +109,7 @@ struct SchemaHistory {
     let name = field.column.name
     switch Int.random(in: 0..<8, using: &changes.random) {
     case 7:
-      // Queries answer the same with an index and without.
+      // Queries answer the same with and without an index.
       if chance(3) { try table.removeIndex(name) } else { try table.addIndex(name) }
     case 0:
       let new = chance(6) ? (expected.fields.last?.column.name ?? "") : newName("c")
@@ -175,7 +175,7 @@ struct SchemaHistory {
 
   // MARK: Objects
 
-  /// Values of some columns by their names, those without a default that may not be null among them.
+  /// Values of some columns by name, always those of columns without default that may not be null.
   private mutating func values(_ expected: SchemaTwin.Table) -> [String: Value] {
     var values: [String: Value] = [:]
     for field in expected.fields {
@@ -227,7 +227,7 @@ struct SchemaHistory {
     }
     expected.rows[expected.nextKey] = row
     expected.nextKey += 1
-    // An import is not told its keys.
+    // An import does not learn its keys.
     if !encoded { expected.nextGivenKey = expected.nextKey }
   }
 
@@ -258,7 +258,7 @@ struct SchemaHistory {
     if !isDuplicate { expected.rows[key] = row }
   }
 
-  /// Changes, adds and deletes objects while going through them.
+  /// Changes, adds and deletes objects while walking through them.
   private mutating func visit(
     _ table: WritableTable, _ expected: inout SchemaTwin.Table
   ) throws {
@@ -302,7 +302,8 @@ struct SchemaHistory {
   mutating func step(
     _ transaction: borrowing WriteTransaction, _ twin: inout SchemaTwin
   ) throws {
-    // By the numbers of tables: values that are given out go on, whatever becomes of name and columns.
+    // Open tables by number: a `WritableTable` stays valid whatever becomes of the table's name and
+    // columns.
     var open: [UInt32: WritableTable] = [:]
     for _ in 0..<Int.random(in: 2...8, using: &changes.random) {
       guard let name = twin.tables.keys.sorted().randomElement(using: &changes.random) else {

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// After any sequence of changes to tables, columns and objects the database holds what its twin does: in
-/// every snapshot for as long as it is held, after reopening, and after compacting.
+/// After any sequence of changes to tables, columns and objects the database equals its twin: in every
+/// held snapshot, after reopening, and after compacting.
 @Suite("Random changes to tables and columns against a twin")
 struct SchemaModelTests {
   private struct Oops: Error {}
@@ -102,7 +102,8 @@ struct SchemaModelTests {
     if let problem { throw EngineError.invalidArgument("\(what): \(problem)") }
   }
 
-  /// Where the writer's map of pages, kept from commit to commit, differs from what the file reaches.
+  /// Where the writer's map of pages, kept from commit to commit, differs from the pages that the file
+  /// reaches.
   static func spaceDifference(_ database: Database, _ snapshot: Snapshot) throws -> String? {
     guard let space = database.memory.space, space.version == snapshot.version else { return nil }
     let believed = space.pageCount - space.freePageCount - space.pinnedPageCount
@@ -114,7 +115,7 @@ struct SchemaModelTests {
     return believed == pages.count ? nil : "\(believed) pages, not \(pages.count)"
   }
 
-  /// A column that clusters have and the schema does not; nil when there is none.
+  /// A column that clusters have and the schema lacks; nil if there is none.
   static func unknownColumn(_ database: Database) throws -> String? {
     let snapshot = try database.snapshot()
     var found: String?

@@ -1,8 +1,8 @@
 @testable import Engine
 
-/// What tables should be after changes to their columns: the slow, obvious twin of `TableEditor+Schema`.
+/// What tables are after changes to their columns: the slow, obvious twin of `TableEditor+Schema`.
 ///
-/// Values are kept as they are spelled, by a number of the column's own, so that names and types may change.
+/// Values are kept as spellings by a number of the column's own, so that names and types may change.
 struct SchemaTwin {
   struct Field {
     let id: Int
@@ -13,12 +13,12 @@ struct SchemaTwin {
     var fields: [Field]
     /// The `id` of the primary key's field.
     var key: Int?
-    /// Null is what is not there.
+    /// Rows by key, with spellings by field; null has no entry.
     var rows: [Int64: [Int: [UInt8]]] = [:]
     var nextKey: Int64 = 1
-    /// What follows the last key that an insertion has returned.
+    /// One more than the last key that an insertion has returned.
     var nextGivenKey: Int64 = 1
-    /// The same table whatever it is called.
+    /// The table's number, whatever its name.
     var number = 0
     var nextField: Int
 
@@ -41,7 +41,7 @@ struct SchemaTwin {
 
     func spellings(_ field: Field) -> [[UInt8]] { rows.values.compactMap { $0[field.id] } }
 
-    /// True when every value of a column can be read as another type without loss.
+    /// Whether every value of a column can be read as another type without loss.
     func canWiden(_ field: Field, to type: ColumnType) -> Bool {
       let old = field.column.type
       let all = spellings(field) + (field.column.default.map { [$0.spelling] } ?? [])
@@ -62,10 +62,10 @@ struct SchemaTwin {
   }
 
   var tables: [String: Table] = [:]
-  /// Tables that the transaction has deleted.
+  /// Tables deleted in the transaction.
   var deleted: [Table] = []
 
-  /// A transaction that would have led to `other` was rolled back: the handle does not give its keys again.
+  /// A transaction to `other` was rolled back: the handle does not give its keys again.
   mutating func cancel(_ other: SchemaTwin) {
     for cancelled in Array(other.tables.values) + other.deleted {
       for (name, table) in tables where table.number == cancelled.number {
@@ -75,13 +75,13 @@ struct SchemaTwin {
     }
   }
 
-  /// Has the next keys be those that a new handle gives.
+  /// Takes the next keys from a new handle.
   mutating func learnNextKeys(_ database: Database) throws {
     let transaction = try database.beginWrite()
     for name in tables.keys {
       let next = try transaction.table(name).editor.table.nextKey
       tables[name]?.nextKey = next
-      // What cancelled transactions had given is forgotten with the handle.
+      // Keys that cancelled transactions had given are forgotten with their handle.
       if let given = tables[name]?.nextGivenKey { tables[name]?.nextGivenKey = min(given, next) }
     }
     transaction.rollBack()
@@ -89,7 +89,7 @@ struct SchemaTwin {
 
   // MARK: Comparing
 
-  /// Where a snapshot differs; nil when it holds exactly this.
+  /// Where a snapshot differs; nil if it does not.
   func difference(_ snapshot: Snapshot) throws -> String? {
     guard snapshot.tableNames.sorted() == tables.keys.sorted() else {
       return "tables \(snapshot.tableNames) instead of \(tables.keys.sorted())"
@@ -124,7 +124,7 @@ struct SchemaTwin {
         }
       }
       guard let key, let spelling = fields[expected.fields[key].id] else { continue }
-      // The value's own spelling may be another: a key is found as it is spelled.
+      // The value's canonical spelling may differ: a key is found by its stored spelling.
       let value = Value.data(spelling)
       guard try table.row(forPrimaryKey: value)?.key == row.key else {
         return "object \(row.key) is not found by its key"
@@ -133,7 +133,7 @@ struct SchemaTwin {
     return try spellingDifference(table, expected)
   }
 
-  /// Every value, as it is stored.
+  /// Compares every stored spelling.
   private static func spellingDifference(
     _ table: Engine.Table, _ expected: Table
   ) throws -> String? {
@@ -160,7 +160,7 @@ struct SchemaTwin {
     return found
   }
 
-  /// Asks a query about a column, and compares the answer.
+  /// Compares the answer to a query about a column.
   func queryDifference(
     _ snapshot: Snapshot, _ random: inout RandomChanges
   ) throws -> String? {

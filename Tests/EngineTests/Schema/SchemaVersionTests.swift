@@ -4,7 +4,7 @@ import Testing
 
 @testable import Engine
 
-/// Files whose tables are those that a program declares, are made so, or are refused with every difference.
+/// A file gets the tables that a program declares, or is refused with every difference.
 @Suite("Schema versions and migrations")
 struct SchemaVersionTests {
   private struct Oops: Error, Equatable {}
@@ -18,7 +18,7 @@ struct SchemaVersionTests {
       TableDefinition("old", columns: [Column("x", .int)]),
     ])
 
-  /// Names split in two, ages as numbers, a table gone, another one new.
+  /// Names are split in two, ages become numbers, one table is dropped, another added.
   private static let second = Schema(
     version: 2,
     tables: [
@@ -104,7 +104,7 @@ struct SchemaVersionTests {
       #expect(snapshot.version == 2, "round \(round)")
       try database.close()
     }
-    // Without a declaration the file is what it is.
+    // Without a declaration the file stays as it is.
     let database = try Database.open(path)
     #expect(try database.snapshot().schemaVersion == 1)
     try database.close()
@@ -172,7 +172,7 @@ struct SchemaVersionTests {
         "table 'old' is in the file and not declared",
       ])
     #expect("\(error)".contains("raise the version of the schema, 1, and give a migration"))
-    // It is closed, and as it was.
+    // The file is closed and unchanged.
     #expect(folder.names() == ["a.sheaf"])
     other = Self.first
     other.tables[1].columns[0].type = .double
@@ -213,7 +213,7 @@ struct SchemaVersionTests {
       #expect(snapshot.schemaVersion == 2)
       #expect(snapshot.tableNames.sorted() == ["new", "person"])
       let table = try snapshot.table("person")
-      // Columns that were added stand behind the others.
+      // Added columns are behind the others.
       #expect(table.columns.map(\.name) == ["id", "last", "first", "age", "note"])
       for row in 0..<40 {
         let found = try table.row(forPrimaryKey: .int(Int64(row)))
@@ -252,7 +252,7 @@ struct SchemaVersionTests {
     #expect(try database.snapshot().schemaVersion == 1)
     #expect(try database.snapshot().tableNames == ["people", "old"])
     try database.close()
-    // An empty table takes it.
+    // An empty table accepts the change.
     database = try Database.open(path)
     try database.write { try $0.deleteAll() }
     try database.close()
@@ -308,7 +308,7 @@ struct SchemaVersionTests {
       _ = try Database.open(path, options: Self.options(Self.second, .readOnly))
     }
     #expect("\(try #require(older))".contains("opened for writing once"))
-    // The version alone.
+    // Only the version changes.
     var next = Self.first
     next.version = 3
     let version = thrown { _ = try Database.open(path, options: Self.options(next, .readOnly)) }
@@ -393,7 +393,7 @@ struct SchemaVersionTests {
       #expect(digest == (version == 1 ? old : new), "\(state.description)")
       #expect(try database.check().problems == [])
       try database.close()
-      // Whatever is there, the next to open it gets the new tables.
+      // Whatever survived, opening the file again makes the new tables.
       let again = try Database.open(storage: survivor, options: Self.options(Self.second))
       #expect(try Model.digest(again.snapshot()) == new)
     }

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Engine
 
-/// What is the same: values, objects, keys that were given, threads that wait for each other.
+/// What counts as the same: values, objects, keys that were given, threads that wait for each other.
 @Suite("What is the same", .timeLimit(.minutes(60)))
 struct IdentityTests {
   let folder = TemporaryFolder()
@@ -25,11 +25,11 @@ struct IdentityTests {
     let (one, two) = (Value.text("\u{E9}"), Value.text("e\u{301}"))
     #expect(one != two && one == .text("\u{E9}"))
     #expect(Set([one, two, .text("\u{E9}"), .text("")]).count == 3)
-    // Long ones, which no short cut compares.
+    // Long texts, for which no short cut applies.
     let long = String(repeating: "x", count: 100)
     #expect(Value.text(long + "\u{E9}") != .text(long + "e\u{301}"))
     #expect(Value.text(long) == .text(String(repeating: "x", count: 99) + "x"))
-    // What is equal has one hash.
+    // Equal values have equal hashes.
     let notNumbers = [Value.double(.nan), .double(-Double.nan), .double(.signalingNaN)]
     #expect(Set(notNumbers).count == 1 && Set([Value.double(0), .double(-0.0)]).count == 1)
     var random = SplitMix64(seed: 7)
@@ -71,7 +71,7 @@ struct IdentityTests {
     #expect(try kinds.freeze().rows().map(\.columnNames) == [["a", "k"], ["a", "k"]])
     #expect(try kinds.sorted(by: .descending("k")).keys() == [2, 1])
     #expect(throws: EngineError.self) { try kinds.sorted(by: .descending("a")) }
-    // A query names what it wants, as before.
+    // A query names its columns, as before.
     var query = Query()
     (query.isDistinct, query.columns) = (true, ["k"])
     #expect(
@@ -94,8 +94,8 @@ struct IdentityTests {
     #expect(try session.objects("t").firstIndex(of: draft) == nil)
     #expect(try session.objects("t").firstIndex(of: other) == 1)
     #expect(try database.check().isSound)
-    // Nor does another handle, also of a table that was deleted in the transaction; changes alone
-    // write the number.
+    // Another handle does not give the numbers either, not even for a table that was deleted in the
+    // transaction; changes alone write the number.
     try session.beginWrite()
     let second = try session.insert(["a": .int(5)], into: "t")
     try session.delete(session.objects("t"))
@@ -156,14 +156,14 @@ struct IdentityTests {
     #expect(throws: EngineError.nestedPerform(path: database.path)) {
       try x.perform { _ in try y.perform { _ in try z.perform { _ in try x.perform { _ in 1 } } } }
     }
-    // No ring: itself, one behind the other, and the same again.
+    // No ring: a session itself, one behind the other, and the same again.
     #expect(try x.perform { _ in try x.perform { _ in try y.perform { _ in 2 } } } == 2)
     #expect(try x.perform { _ in try y.perform { _ in try z.perform { _ in 3 } } } == 3)
     #expect(try y.perform { _ in try x.perform { _ in 4 } } == 4)
-    // Stopping one that waits does not wait either.
+    // Stopping a thread that waits does not wait either.
     try x.perform { _ in try y.perform { _ in x.stop() } }
     #expect(throws: EngineError.closed(path: database.path)) { try x.perform { _ in 5 } }
-    // Two that ask each other at once: whoever comes second is told.
+    // Two threads ask each other at once: the second one gets an error.
     for _ in 0..<200 {
       let answers = Shared<Bool>()
       let threads = try [(y, z), (z, y)].map { one, other in
@@ -204,7 +204,7 @@ struct IdentityTests {
       try database.close()
       order.append("closed")
     }
-    // A transaction that is asked for before would wait for the other one.
+    // A transaction that was asked for earlier would wait for the other one.
     while !database.lock.withLock({ database.shared.isClosed }) { System.sleep(milliseconds: 1) }
     System.sleep(milliseconds: 30)
     #expect(order.list.isEmpty)

@@ -6,8 +6,8 @@ import TestSupport
 
 @testable import Engine
 
-/// Threads that read, write, observe, freeze and pass references at once, at random. Every version has
-/// the same sum; every observer's list, kept up to date by change sets alone, is the true one.
+/// Threads read, write, observe, freeze and pass references at random. Every version has the same sum;
+/// every observer's list, kept up to date by change sets alone, is right.
 @Suite("Sessions at random")
 struct InterleavingTests {
   /// A list that change sets keep up to date.
@@ -103,7 +103,7 @@ struct InterleavingTests {
       var query = filter
       if number % 2 == 1 { query.sort = [.descending("Sum")] }
       let truth = try query.keys(in: snapshot.table("accounts"))
-      // Those on other queues come to it in their own time.
+      // Observers on other queues are called in their own time.
       while mirror.state.keys != truth, Date() < end { System.sleep(milliseconds: 5) }
       #expect(mirror.state.keys == truth, "seed \(seed), mirror \(number)")
       #expect(mirror.state.problems.isEmpty, "seed \(seed), mirror \(number)")
@@ -145,7 +145,7 @@ struct InterleavingTests {
     case 0, 1, 2:
       try session.write { _ in try transfer(session, &random) }
     case 3:
-      // Rolled back, whatever it did.
+      // Rolled back, whatever it has changed.
       do {
         try session.write { _ in
           try session.insert(["Name": .text("no"), "Sum": .int(1)], into: "accounts")
@@ -154,7 +154,7 @@ struct InterleavingTests {
         }
       } catch is Refused {}
     case 4:
-      // An account is split in two, or joined with another.
+      // An account is split in two, or merged with another.
       try session.write { _ in
         let count = try accounts.count
         let one = try accounts[Int.random(in: 0..<count, using: &random)]
@@ -205,7 +205,7 @@ struct InterleavingTests {
     guard case .int(let one) = try from["Sum"] else { return }
     let amount = Int64.random(in: 0...max(0, min(one, 50)), using: &random)
     try from.set("Sum", to: .int(one - amount))
-    // Read after the change: the two may be the same.
+    // Read after the change: both may be the same account.
     guard case .int(let other) = try to["Sum"] else { return }
     try to.set("Sum", to: .int(other + amount))
     #expect(try accounts.aggregates(.sum("Sum")) == [.int(4000)])

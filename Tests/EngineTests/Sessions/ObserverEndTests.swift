@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Engine
 
-/// Observers that end, that find no room for a snapshot, and whose columns are given other names.
+/// Observers that end, that find no slot for a snapshot, or whose columns are renamed.
 @Suite("Ends of observers", .timeLimit(.minutes(60)))
 struct ObserverEndTests {
   let folder = TemporaryFolder()
@@ -25,7 +25,7 @@ struct ObserverEndTests {
     try database.write { try $0.table("t").update(key, ["a": .int(value)]) }
   }
 
-  /// Told of by a weak reference: what an observer's call holds.
+  /// An object that an observer's call holds; a weak reference tells when it is released.
   private final class Held: Sendable {}
 
   private func holders() throws -> [Int] {
@@ -71,7 +71,7 @@ struct ObserverEndTests {
     try change(1, 101)
     try worker.perform { _ = try $0.refresh() }
     #expect(released == nil)
-    // The session's own version is all that is held.
+    // Only the session's own version is held.
     let newest = try database.newestVersion
     #expect(try database.activeVersions().map(\.version) == [newest])
     #expect(try holders() == [1])
@@ -120,7 +120,7 @@ struct ObserverEndTests {
       }
     }
     _ = told.wait(4)
-    // The filter's column is gone: that cannot be told of. The object is deleted.
+    // The filter's column is removed, which cannot be reported. The object is deleted.
     try database.write {
       try $0.table("t").removeColumn("b")
       try $0.table("t").delete(1)
@@ -195,7 +195,7 @@ struct ObserverEndTests {
             if case .update(_, let changes) = $0 { told[4].add(changes.map { $0.name.count }) }
           })
       }
-      // The results that a call is given know their objects, and the names.
+      // The results that a call receives have their objects and the new names.
       try session.keep(
         filtered.observe {
           guard case .update(let objects, let changes) = $0 else { return }
@@ -207,7 +207,7 @@ struct ObserverEndTests {
         })
     }
     for told in told.prefix(4) { #expect(told.wait(1) == [[]]) }
-    // Before the first call, between two, and two columns at once.
+    // Renamed before the first call, between two calls, and two columns at once.
     try database.write {
       let table = try $0.table("t")
       try table.renameColumn("a", to: "c")
@@ -244,7 +244,7 @@ struct ObserverEndTests {
     #expect(try session.resolve(reference)?.keys() == keys)
     try database.write { try $0.table("t").removeColumn("c") }
     try session.refresh()
-    // Another column of an earlier name is not taken for it.
+    // Another column with the earlier name is not taken for the renamed one.
     try database.write {
       try $0.table("t").renameColumn("a", to: "q")
       try $0.table("t").addColumn(Column("c", .int))

@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import Engine
 
-/// What observers were told, from any thread.
+/// The events that observers received, from any thread.
 final class Told<Event: Sendable>: @unchecked Sendable {
   private let lock = Lock()
   private var events: [Event] = []
@@ -20,7 +20,7 @@ final class Told<Event: Sendable>: @unchecked Sendable {
 
   var all: [Event] { lock.withLock { events } }
 
-  /// Waits until so many were told.
+  /// Waits for as many events.
   func wait(_ count: Int) -> [Event] {
     let end = Date().addingTimeInterval(20)
     return lock.withLock {
@@ -85,13 +85,13 @@ struct ObservingTests {
     #expect(told.wait(2).last == .update(6, changes))
     let narrow = ChangeSet(deletions: [0], insertions: [0, 5])
     #expect(ratings.wait(2).last == .update(6, narrow))
-    // Of a change to other columns only one hears.
+    // Only one observer is called for a change to another column.
     try database.write { try $0.table("apps").update(5, ["Installs": .int(78)]) }
     #expect(told.wait(3).count == 3)
     try database.write { try $0.table("apps").update(5, ["Rating": .double(1)]) }
     #expect(told.wait(4).count == 4)
     #expect(ratings.wait(3).count == 3)
-    // A change elsewhere, or to another object, is none.
+    // A change to another table or object is no event.
     try database.write { try $0.table("apps").update(4, ["Rating": .double(1)]) }
     try worker.perform { try $0.refresh() }
     #expect(told.all.count == 4)
@@ -201,7 +201,7 @@ struct ObservingTests {
       #expect(queued.wait(round + 2).last == .update(count + 2, changes), "round \(round)")
       #expect(other.wait(2 * round + 3).count == 2 * round + 3)
     }
-    // A token of another session is refused, and nothing is written.
+    // The token of another session is refused, and nothing is written.
     let second = try SessionThread(database)
     try second.perform { session in
       #expect(throws: EngineError.foreign(what: "a notification token", expected: "session")) {
@@ -221,7 +221,7 @@ struct ObservingTests {
       let apps = try session.objects("apps")
       let first = try apps.observe { _ in }
       try session.keep(first, as: "apps")
-      // Takes its place.
+      // The new observer replaces the one of that name.
       try session.keep(apps.observe { told.add(Event($0)) }, as: "apps")
     }
     #expect(told.wait(1) == [.initial(10)])
@@ -291,7 +291,7 @@ struct ObservingTests {
     let after = Told<Event>()
     try worker.perform { session in
       let apps = try session.objects("apps")
-      // Called first, and writes before the other one has been told.
+      // The first observer writes before the other one was called.
       try session.keep(
         apps.observe { change in
           guard case .update(_, let changes) = change, changes.insertions == [10] else { return }
@@ -393,7 +393,7 @@ struct ObservingTests {
     _ = told.wait(1)
     let database = database
     try worker.perform { _ in
-      // On the thread itself nothing is delivered meanwhile.
+      // On the session's own thread nothing is delivered meanwhile.
       for number in 0..<20 {
         try database.write(durability: Durability.none) { transaction in
           _ = try transaction.table("apps").insert(["App": .text("more \(number)")])

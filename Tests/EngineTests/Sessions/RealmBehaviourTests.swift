@@ -5,21 +5,21 @@ import Testing
 
 @testable import Engine
 
-// What users of Realm know, and what a session does about it: a test for each point, named after it.
-// What does not compile is in scripts/compile-errors and Tests/CompileErrors.
+// What users of Realm expect, and what a session does: a test for each point, named after it.
+// scripts/compile-errors has what does not compile (Tests/CompileErrors).
 
-/// Whether `body` is refused for being on the wrong thread.
+/// Whether `body` throws because of the wrong thread.
 func isRefusedHere(_ body: () throws -> Void) -> Bool {
   do { try body() } catch EngineError.wrongThread { return true } catch {}
   return false
 }
 
-/// The versions that somebody holds.
+/// The versions that are held.
 func heldVersions(_ database: Database) throws -> Set<UInt64> {
   Set(try database.coordination.heldVersions().map(\.record.version))
 }
 
-/// What the compiler would not let through.
+/// Carries a value to another thread, which the compiler would refuse.
 struct Smuggled<Content>: @unchecked Sendable {
   let content: Content
   init(_ content: Content) { self.content = content }
@@ -42,7 +42,7 @@ struct RealmBehaviourTests {
       _ = try database.session(on: queue)
     }
     let smuggled = try queue.sync { Smuggled(try database.session(on: queue)) }
-    // On its queue it is fine, whichever thread does the queue's work.
+    // On its queue the session works, whichever thread runs the queue.
     for _ in 0..<10 {
       DispatchQueue.global().sync {
         queue.sync {
@@ -75,7 +75,7 @@ struct RealmBehaviourTests {
       if case .failure(let error) = result { told.add("\(error)") }
     }
     #expect(told.wait(1).first?.contains("needs a serial queue") == true)
-    // On another concurrent queue the session's work is done alone.
+    // On another concurrent queue the session runs its work alone.
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let session = SessionQueue(database, queue)
     let inside = Shared<Int>()
@@ -110,7 +110,7 @@ struct RealmBehaviourTests {
         try database.write { _ in }
       }
     }
-    // Nobody sees it before it is committed, and reading does not wait for that.
+    // Readers do not see it before the commit, and do not wait for it.
     #expect(try database.snapshot().table("apps").count == 10)
     try queue.perform { _ = try $0.commitWrite() }
     #expect(try database.snapshot().table("apps").count == 11)
@@ -132,13 +132,13 @@ struct RealmBehaviourTests {
           let app = try #require(try session.object(in: "apps", key: 1))
           try session.write { _ in
             order.append(who)
-            // Those before have each added one: nothing is lost.
+            // The transactions before have added one each: nothing is lost.
             guard case .int(let installs) = try app["Installs"] else { return }
             #expect(installs == Int64(who) + 100)
             try app.set("Installs", to: .int(installs + 1))
           }
         })
-      // The next one asks once this one has its ticket.
+      // The next thread asks once this one has its ticket.
       for _ in 0..<20_000 where tickets.load() == before { System.sleep(milliseconds: 1) }
     }
     try session.object(in: "apps", key: 1)?.set("Installs", to: .int(100))
@@ -170,7 +170,7 @@ struct RealmBehaviourTests {
       #expect(throws: EngineError.noTransaction(operation: "a deletion")) { try apps[0].delete() }
     }
     #expect(try apps.count == 9)
-    // An error after that does not undo the commit.
+    // A later error does not undo the commit.
     #expect(throws: Refused.self) {
       try session.write { _ in
         try apps[0].delete()
@@ -213,7 +213,7 @@ struct RealmBehaviourTests {
     try reader.close()
     #expect(throws: EngineError.closed(path: reader.path)) { try reading.beginWrite() }
     #expect(throws: EngineError.closed(path: reader.path)) { try reading.refresh() }
-    // What it looks at can be read still.
+    // Its version is still readable.
     #expect(try reading.objects("apps").count == 11)
   }
 
@@ -240,7 +240,7 @@ struct RealmBehaviourTests {
         if case EngineError.invalidated? = $0 as? EngineError { true } else { false }
       }
     }
-    // The key is not given again; the old accessor does not become the next object.
+    // The key is not given again; the old accessor does not show the next object.
     try session.beginWrite()
     let next = try session.insert(["App": .text("next")], into: "apps")
     #expect(try next.key == added.key + 1 && added.isInvalidated)
@@ -270,7 +270,7 @@ struct RealmBehaviourTests {
     #expect(try made.isInvalidated && !apps.isInvalidated && !app.isInvalidated)
     #expect(try session.tableNames == ["apps"])
     try session.write { try $0.renameTable("apps", to: "programs") }
-    // What was found under the old name is the same table.
+    // Results found under the old name belong to the same table.
     #expect(try apps.count == 10 && app["App"] == .text("app 0"))
     try session.write { try $0.deleteTable("programs") }
     #expect(try apps.isInvalidated && app.isInvalidated)
@@ -299,7 +299,7 @@ struct RealmBehaviourTests {
       }
     }
     #expect(try apps.count == 10 && session.version == version && database.newestVersion == version)
-    // A session of another database cannot be used to change this one's objects.
+    // A session of another database cannot change this one's objects.
     let other = try SessionTests.apps(folder, "other.sheaf").session()
     try other.write { _ in
       #expect(throws: EngineError.noTransaction(operation: "a change")) {

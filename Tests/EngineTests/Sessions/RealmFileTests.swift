@@ -27,14 +27,14 @@ struct RealmFileTests {
       asked.append([total, used])
       return used < total / 2
     }
-    // This session has it open.
+    // This session keeps the file open.
     let session = try database.session()
     let second = try Database.open(path, options: options)
     #expect(second.compactionAtOpen?.decision == .skippedInUse)
     #expect(second.compactionAtOpen?.reason != nil)
     #expect(try session.objects("apps").isEmpty)
     try second.close()
-    // The file is copied before closing gives the free end back.
+    // The file is copied before closing cuts off its free end.
     let copy = folder.path("copy.sheaf")
     try FileManager.default.copyItem(atPath: path, toPath: copy)
     let alone = try Database.open(copy, options: options)
@@ -80,7 +80,7 @@ struct RealmFileTests {
     func write(_ value: Int64) throws {
       try session.write { _ in try app.set("Installs", to: .int(value)) }
     }
-    // Frozen objects, references and idle sessions all count, and are released each in its own way.
+    // Frozen objects, references and idle sessions all hold versions; each is released in its own way.
     var frozen: FrozenObject? = try app.freeze()
     try write(1)
     let reference = try ThreadSafeReference(to: app)
@@ -97,7 +97,7 @@ struct RealmFileTests {
     try session.beginWrite()
     let added = try session.insert(["App": .text("rolled back")], into: "apps")
     #expect(throws: tooMany) { try session.commitWrite() }
-    // Rolled back, out of the transaction, and at the version before.
+    // The object was rolled back; the session is outside the transaction, at the version before.
     #expect(try added.isInvalidated && !session.isInWriteTransaction)
     #expect(try app["Installs"] == .int(3) && session.objects("apps").count == 10)
     #expect(try frozen?["Installs"] == .int(0))
@@ -143,7 +143,7 @@ struct RealmFileTests {
     #expect(try app["App"] == .text("app 0"))
     try other.refresh()
     #expect(try app.isInvalidated && other.objects("apps").isEmpty)
-    // Objects that come later get new keys: the old accessor stays invalid.
+    // Later objects get new keys: the old accessor stays invalid.
     try session.write { _ in try session.insert(["App": .text("next")], into: "apps") }
     try other.refresh()
     #expect(try app.isInvalidated && !database.isEmpty)
@@ -200,7 +200,7 @@ struct RealmFileTests {
       }
     }
     let use = try database.fileUse()
-    // Once the smallest step by which a file grows, and no more.
+    // The file grew once by its smallest step.
     #expect(use.total < 400_000 && use.used < 50_000, "\(use)")
     #expect(try heldVersions(database) == [session.version])
     #expect(try database.check().problems == [])
@@ -210,7 +210,7 @@ struct RealmFileTests {
   func killed() async throws {
     let path = folder.path("t.sheaf")
     let told = Told<Int>()
-    // Other processes see what is durable.
+    // Other processes see only durable commits.
     try database.flush()
     let worker = try SessionThread(database)
     let database = database
@@ -232,7 +232,7 @@ struct RealmFileTests {
       try session.insert(["App": .text("never committed")], into: "apps")
       withExtendedLifetime((frozen, reference)) { _ = kill(getpid(), SIGKILL) }
     }
-    // The session here was told of the other process's commit, and of nothing else.
+    // The session's observer was called for the other process's commit, and for nothing else.
     #expect(told.wait(1) == [11])
     try await worker.perform { session in
       let count = try session.objects("apps").count

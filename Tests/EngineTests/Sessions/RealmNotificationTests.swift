@@ -34,7 +34,7 @@ struct RealmNotificationTests {
         try session.insert(["App": .text("silent")], into: "apps")
         try apps[0].set("Installs", to: .int(5))
       }
-      // By beginWrite and commitWrite the same.
+      // The same with beginWrite and commitWrite.
       try session.beginWrite()
       try session.insert(["App": .text("silent too")], into: "apps")
       try session.commitWrite(withoutNotifying: [token, whole])
@@ -66,7 +66,7 @@ struct RealmNotificationTests {
       try session.beginWrite()
       try session.insert(["App": .text("kept")], into: "apps")
       #expect(throws: foreign) { try session.commitWrite(withoutNotifying: [token]) }
-      // The transaction goes on.
+      // The transaction is still open.
       #expect(try session.isInWriteTransaction)
       try session.commitWrite()
       #expect(try session.objects("apps").count == 11)
@@ -88,10 +88,10 @@ struct RealmNotificationTests {
       #expect(told.all == [], "not before it returns")
     }
     #expect(told.wait(1) == [.initial(3)])
-    // app 8, app 6, app 4; the first falls behind, and app 2 comes into the window.
+    // app 8, app 6, app 4: the first one falls behind, and app 2 enters the window.
     try database.write { try $0.table("apps").update(9, ["Rating": .double(0.5)]) }
     #expect(told.wait(2).last == .update(3, ChangeSet(deletions: [0], insertions: [2])))
-    // What changes the order back and forth between two deliveries is no change.
+    // A change that is undone between two deliveries is no change.
     try worker.perform { _ in
       try database.write { try $0.table("apps").update(9, ["Rating": .double(9)]) }
       try database.write { try $0.table("apps").update(9, ["Rating": .double(0.5)]) }
@@ -119,7 +119,7 @@ struct RealmNotificationTests {
     }
     try worker.perform { try $0.refresh() }
     #expect(told.all == [.initial(10)])
-    // Also one that was never told anything; and released on another thread it does no harm.
+    // Also a token whose observer was never called; releasing it on another thread does no harm.
     let smuggled = try worker.perform { session in
       _ = try session.objects("apps").observe { told.add(Event($0)) }
       return Smuggled<[NotificationToken]>([
@@ -174,7 +174,7 @@ struct RealmNotificationTests {
     let session = try database.session()
     let told = Told<Event>()
     let inside = Shared<Int>()
-    // Calls come one at a time on a concurrent queue too.
+    // On a concurrent queue, too, calls come one at a time.
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let all = try session.objects("apps").observe(on: queue, keyPaths: ["Rating"]) { change in
       inside.append(1)
@@ -190,7 +190,7 @@ struct RealmNotificationTests {
         try transaction.table("apps").update(1, ["Installs": .int(Int64(number))])
       }
     }
-    // Brought up to date by what it was told, however that came in portions.
+    // A list that the change sets update, in whatever portions they came.
     var count = 10
     for number in 2...100 where count < 70 {
       guard case .update(let total, let changes)? = told.wait(number).dropFirst(number - 1).first

@@ -28,7 +28,7 @@ struct RealmThreadTests {
         }
       }
     }
-    // Inside a transaction of a session they come after it, so this one can be cancelled.
+    // A transaction of a session that is open comes first, so the write can still be cancelled.
     try session.write { _ in
       _ = insert("a")
       let cancelled = insert("b")
@@ -140,7 +140,7 @@ struct RealmThreadTests {
     func helper(_ transaction: borrowing WriteTransaction) throws {
       _ = try transaction.table("apps").insert(["App": .text("by a helper")])
     }
-    // Keeping the transaction does not compile; a table of it throws after its end.
+    // Keeping the transaction does not compile; its table throws after its end.
     var kept: WritableTable?
     try database.write { transaction in
       try helper(transaction)
@@ -176,7 +176,7 @@ struct RealmThreadTests {
     } completion: {
       if case .success(let value) = $0 { told.add(value) }
     }
-    // The write saw the newest version; the long-lived read is where it was.
+    // The write saw the newest version; the long-lived read stayed on its own.
     #expect(told.wait(2) == [.int(7), .int(0)])
     let app = try #require(try session.object(in: "apps", key: 1))
     #expect(try app["Installs"] == .int(0))
@@ -196,7 +196,7 @@ struct RealmThreadTests {
         pending.observe { change in
           guard case .update(let pending, _) = change else { return }
           do {
-            // Read inside: the write may have moved on to a version with more of them.
+            // Read inside the transaction, which may have moved on to a version with more objects.
             let names = try session.write { _ in
               let names = try pending.objects.map { try $0["App"] }
               try pending.setAll(["Category": .text("DONE")])
@@ -207,7 +207,7 @@ struct RealmThreadTests {
             told.add("\(error)")
           }
         })
-      // On the thread itself it runs at once.
+      // On the session's own thread it runs at once.
       #expect(try worker.perform { try $0.version } == session.version)
     }
     for number in 0..<3 {
@@ -218,7 +218,7 @@ struct RealmThreadTests {
       }
     }
     #expect(told.wait(3) == (0..<3).map { #"text("\#($0)")"# })
-    // Work comes in the order of asking, and all of it before the end.
+    // Work runs in order, and all of it before the thread ends.
     let order = Shared<Int>()
     for number in 0..<20 { try worker.async { _ in order.append(number) } }
     worker.stop()
@@ -241,7 +241,7 @@ struct RealmThreadTests {
     var worker: SessionThread? = try SessionThread(database)
     #expect(throws: Oops.self) { try worker?.perform { _ in throw Oops() } }
     await #expect(throws: Oops.self) { try await worker?.perform { _ in throw Oops() } }
-    // Stopping on the thread itself returns at once, and lets go of the session.
+    // Stopping on the thread itself returns at once, and releases the session.
     let other = try SessionThread(database)
     try await other.perform { _ in other.stop() }
     worker = nil

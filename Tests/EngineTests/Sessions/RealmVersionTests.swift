@@ -44,7 +44,7 @@ struct RealmVersionTests {
       try database.write { _ = try $0.table("apps").insert(["App": .text("b")]) }
       #expect(try apps.count == 10 && session.version == version)
       #expect(try session.refresh())
-      // Both at once, and before it returned.
+      // Both calls came at once, before it returned.
       #expect(told == [10, 12])
       try session.write { _ in
         #expect(throws: EngineError.insideTransaction(operation: "a refresh")) {
@@ -53,7 +53,7 @@ struct RealmVersionTests {
       }
       withExtendedLifetime(token) {}
     }
-    // On a thread without a loop it is the same, without observers.
+    // A thread without a run loop behaves the same, without observers.
     let session = try database.session()
     try add("c")
     let before = try session.objects("apps").count
@@ -63,7 +63,7 @@ struct RealmVersionTests {
     #expect(try session.objects("apps").count == 13)
   }
 
-  /// Waits without keeping the main queue busy.
+  /// Waits without blocking the main queue.
   @MainActor
   private func wait(_ condition: () throws -> Bool) async throws -> Bool {
     for _ in 0..<4000 {
@@ -106,14 +106,14 @@ struct RealmVersionTests {
         session.objects("apps").observe { change in
           if case .update(let apps, _) = change { told.add("\(name) \((try? apps.count) ?? -1)") }
         })
-      // The first call is made here, so that the next tells of what comes.
+      // The first call comes here, so that the next one is for what follows.
       try session.refresh()
     }
     try queue.perform { try observe($0, "queue") }
     try worker.perform { try observe($0, "thread") }
     try add("a")
     #expect(Set(told.wait(2)) == ["queue 11", "thread 11"])
-    // Through another handle, as another process would have one.
+    // Another handle, like that of another process.
     let other = try Database.open(folder.path("t.sheaf"))
     try other.write { _ = try $0.table("apps").insert(["App": .text("b")]) }
     #expect(Set(told.wait(4).suffix(2)) == ["queue 12", "thread 12"])
@@ -158,7 +158,7 @@ struct RealmVersionTests {
     #expect(try second["Rating"] == .double(9) && frozen[1]["Rating"] == .double(3))
     #expect(try frozen.thaw(in: session).count == 4)
     #expect(throws: (any Error).self) { _ = try frozen[5] }
-    // Thawed inside a transaction it can be changed there.
+    // An object that is thawed inside a transaction can be changed there.
     try session.write { _ in try frozen[1].thaw(in: session)?.set("Rating", to: .double(2)) }
     #expect(try second["Rating"] == .double(2))
   }
@@ -175,7 +175,7 @@ struct RealmVersionTests {
       #expect(isRefusedHere { _ = try frozen.thaw(in: smuggled.content) })
       #expect(isRefusedHere { _ = try frozen[0].thaw(in: smuggled.content) })
     }.join()
-    // A session that looks at an older version than the frozen object does not know it.
+    // A session at an older version than the frozen object does not have it.
     session.autorefresh = false
     try add("new")
     let later = try database.session()
@@ -197,7 +197,7 @@ struct RealmVersionTests {
     try database?.close()
     database = nil
     #expect(session == nil && database == nil)
-    // Another handle writes over all that it may.
+    // Another handle writes over every page that it may.
     let other = try Database.open(path)
     for round in 0..<20 {
       try other.write { transaction in
@@ -232,7 +232,7 @@ struct RealmVersionTests {
     #expect(unused != nil)
     for number in 0..<5 { try add("more \(number)") }
     try session.refresh()
-    // The worker's session may not have moved on yet.
+    // The worker's session may still be at an older version.
     try worker.perform { _ = try $0.refresh() }
     #expect(try heldVersions(database).contains(version))
     try worker.perform { session in
@@ -266,7 +266,7 @@ struct RealmVersionTests {
     let behind = try database.session()
     try session.write { _ in try session.insert(["App": .text("new")], into: "apps") }
     let new = try #require(try session.objects("apps").last)
-    // A session that is behind moves on; one that is ahead stays.
+    // A session that is behind moves on; a session that is ahead stays.
     let first = try behind.resolve(ThreadSafeReference(to: new))
     #expect(try first?["App"] == .text("new"))
     let reference = try ThreadSafeReference(to: new)
@@ -274,7 +274,7 @@ struct RealmVersionTests {
     let version = try behind.version
     #expect(try behind.resolve(reference)?["App"] == .text("newer"))
     #expect(try behind.version == version && session.version < version)
-    // Inside a transaction a reference can be resolved, not made.
+    // Inside a transaction references can be resolved, not made.
     let inside = try ThreadSafeReference(to: new)
     try session.write { _ in
       #expect(throws: EngineError.insideTransaction(operation: "making a reference")) {
@@ -284,7 +284,7 @@ struct RealmVersionTests {
       try again?.set("App", to: .text("newest"))
     }
     #expect(try new["App"] == .text("newest"))
-    // Another database refuses it, and it can still be resolved in its own.
+    // Another database refuses the reference; its own can still resolve it.
     let other = try SessionTests.apps(folder, "other.sheaf").session()
     let kept = try ThreadSafeReference(to: new)
     #expect { _ = try other.resolve(kept) } throws: { isForeign($0) }

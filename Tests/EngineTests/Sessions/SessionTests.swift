@@ -89,7 +89,7 @@ struct SessionTests {
     #expect(throws: EngineError.self) { try best[2] }
     #expect(throws: EngineError.self) { try best.filter("Installs > 3") }
     try session.write { _ in
-      // Going through results while their objects leave them.
+      // Objects leave the results while they are walked.
       for app in try games.objects { try app.set("Category", to: .text("PLAY")) }
       #expect(try games.isEmpty)
       let added = try session.insert(
@@ -133,7 +133,7 @@ struct SessionTests {
     }
     #expect(try app["Installs"] == .int(101))
     #expect(try added?.isInvalidated == true)
-    // The next object gets another key, and the old accessor does not show it.
+    // The next object gets another key; the old accessor does not show it.
     try session.write { _ in
       let next = try session.insert(["App": .text("next")], into: "apps")
       #expect(try next.key == #require(added).key + 1)
@@ -188,7 +188,7 @@ struct SessionTests {
       try session.cancelWrite()
     }
     #expect(try session.objects("apps").count == 9)
-    // Released in a transaction, it is rolled back and lets others write.
+    // A session that is released in a transaction rolls it back and lets others write.
     do {
       let other = try database.session()
       try other.beginWrite()
@@ -263,7 +263,7 @@ struct SessionTests {
   }
 }
 
-/// An error that a thread leaves for another.
+/// An error that one thread leaves for another.
 final class Failure: @unchecked Sendable {
   private let lock = Lock()
   private var error: (any Error)?

@@ -5,8 +5,7 @@ import TestSupport
 
 @testable import Engine
 
-/// What is left of a session's transaction once it has ended in an unusual way, and what its observers
-/// see of its beginning.
+/// Transactions of sessions that end in unusual ways, and what observers see of their beginning.
 @Suite("The edges of sessions' transactions")
 struct TransactionEdgeTests {
   let folder = TemporaryFolder()
@@ -136,7 +135,7 @@ struct TransactionEdgeTests {
           try Query(column("Installs") > 3).count(in: smuggled.table)
         }
       }.join()
-      // The same thread, in another queue's name.
+      // The same thread, acting for another queue.
       try queue.sync { _ = try smuggled.table.insert(["App": .text("at home")]) }
       #expect(try smuggled.table.count == 11)
     }
@@ -183,7 +182,7 @@ struct TransactionEdgeTests {
         told.add("\(error)")
       }
     }
-    // Nothing tells that it waits. Where it came too late, it is told in two calls.
+    // Nothing tells when it waits. If the commit came too late, the observer is called twice.
     System.sleep(milliseconds: 100)
     try transaction.commit()
     let calls = told.wait(2).dropFirst()
@@ -192,7 +191,7 @@ struct TransactionEdgeTests {
 }
 
 extension Session {
-  /// Makes a table with one object inside the transaction that is open.
+  /// Makes a table with one object in the open transaction.
   fileprivate func write(making table: String, in database: Database) throws {
     guard let transaction else { throw EngineError.noTransaction(operation: "a table") }
     try transaction.createTable(table, [Column("a", .text)], keys: [], indexes: [])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Engine
 
-/// Nobody waits for ever for what another process has and does not give up.
+/// Nobody waits for ever for what another process holds and does not release.
 @Suite("Waiting for others", .timeLimit(.minutes(60)))
 struct WaitingTests {
   private let folder = TemporaryFolder()
@@ -25,7 +25,7 @@ struct WaitingTests {
     return database
   }
 
-  /// A lock as a process of somebody else's has it.
+  /// A lock of another process.
   private final class ForeignLock: Sendable {
     private let descriptor: Int32
 
@@ -71,10 +71,10 @@ struct WaitingTests {
       }
     }
     expectBusy("is just opening the file") { try other.write { _ in } }
-    // Who reads does not notice, nor who writes again with nobody come in between.
+    // Readers do not notice it, nor a writer that writes again before anybody else.
     try database.write { _ in }
     #expect(try database.snapshot().table("t").count == 0)
-    // Nor does closing wait for it: the end of the file is left to somebody else.
+    // Nor does closing wait for it: another handle will cut off the file's end.
     try other.close()
     lock.end()
     try database.write { try $0.table("t").insert([.int(1)]) }
@@ -93,7 +93,7 @@ struct WaitingTests {
         _ = try Database.open(path, options: options(0.2, access))
       }
     }
-    // Whose lock it is, the system does not say: nor does this, of a process that is gone.
+    // The system does not say who holds a lock: no message may name a process that has ended.
     database.coordination.word(Coordination.Offset.alone).store(UInt64(Int32.max))
     expectBusy("a process that has the file for itself alone") {
       _ = try Database.open(path, options: options(0.2))
@@ -118,7 +118,7 @@ struct WaitingTests {
     #expect(throws: EngineError.cancelled) { _ = try Database.open(path, options: options) }
     #expect(told.list.count == 1)
     #expect(told.list.first?.hasPrefix("process \(System.processIdentifier), which has") == true)
-    // It goes on as soon as it can.
+    // The wait ends as soon as the lock is free.
     options.waiting.shouldStop = nil
     let waiter = try Background { [path, options] in
       try Database.open(path, options: options).close()
@@ -164,7 +164,7 @@ struct WaitingTests {
     #expect(try !database.trim())
     try database.close()
     #expect(System.monotonicNanoseconds - began < 5_000_000_000)
-    // A schema is made a transaction of its own, for which opening waits no longer either.
+    // Declaring a schema takes a transaction, for which opening has the same limit.
     var declared = options(0.2)
     declared.schema = Schema(version: 1, tables: [.init("u", columns: [Column("b", .int)])])
     expectBusy("process \(System.processIdentifier), which is in a write transaction") {

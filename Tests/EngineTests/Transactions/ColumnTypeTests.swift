@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// Deleting what a filter selects, and types that are decided when the values are there.
+/// Deletions by a filter, and types that are given when the table has values.
 @Suite struct ColumnTypeTests {
   private func filled(_ texts: [String?]) throws -> Database {
     let database = try Database.open(storage: RecordingStorage(isRecording: false), options: .tiny)
@@ -25,7 +25,7 @@ import Testing
       #expect(try table.deleteAll(where: Predicate("id < 50"), most: 49) == 50)
       #expect(try table.count == 500)
       #expect(try table.deleteAll(where: Predicate("id < 50"), most: 50) == 50)
-      // What is gone is gone, what was added counts.
+      // Objects deleted in the transaction do not count, added ones do.
       #expect(try table.deleteAll(where: Predicate("id < 51")) == 1)
       try table.insert([.int(7), .text("again")])
       #expect(try table.deleteAll(where: Predicate("id < 51")) == 1)
@@ -44,7 +44,8 @@ import Testing
     #expect(try count() == 0 && database.check(deep: true).isSound)
   }
 
-  /// Every type of every text: it is taken exactly when each value is one, and the values are what they were.
+  /// Texts read as every type: the change succeeds exactly if each value is one, and the values stay
+  /// the same.
   @Test(arguments: Effort.seeds(1..<20))
   func types(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)

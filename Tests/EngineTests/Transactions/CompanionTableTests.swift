@@ -3,7 +3,8 @@ import Testing
 
 @testable import Engine
 
-/// What is kept for a table in a table of its own: programs do not see it, and it goes where its table goes.
+/// A companion table has data that is kept for a table: programs do not see it, and it is deleted and
+/// renamed with its table.
 @Suite("Companion tables", .timeLimit(.minutes(60)))
 struct CompanionTableTests {
   private static let purpose = "notes"
@@ -23,7 +24,7 @@ struct CompanionTableTests {
     }
   }
 
-  /// Two tables, whose numbers begin alike, and twelve others between them.
+  /// Two tables whose numbers begin alike, and twelve others between them.
   private func create() throws -> Database {
     let database = try Database.open(path)
     try database.write { transaction in
@@ -77,7 +78,7 @@ struct CompanionTableTests {
     }
     try expectSound(database, tables: 14, companions: 14)
     try database.close()
-    // A schema that allows nothing but what it names has nothing against them.
+    // A schema that allows only its own tables accepts companions.
     var options = Database.Options()
     options.schema = Schema(
       version: 0, tables: snapshot.tableNames.map { TableDefinition($0, columns: [Self.number]) },

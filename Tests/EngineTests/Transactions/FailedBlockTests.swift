@@ -3,11 +3,11 @@ import Testing
 
 @testable import Engine
 
-/// What a failure in the middle leaves of blocks and trees: nothing is freed twice, and no leaf
-/// stays open that is gone.
+/// Blocks and trees after a failure in the middle: nothing is freed twice, and no deleted leaf stays
+/// open.
 @Suite("Blocks after a failure")
 struct FailedBlockTests {
-  /// A tree of one column of texts, to be changed, and what writes it.
+  /// A tree of one text column in a transaction, and its block writer.
   private static func transaction(
     _ root: TreeRoot, _ storage: FailingStorage, _ space: SpaceMap, _ blocks: BlockReader,
     _ limits: TreeEditor.Limits
@@ -29,7 +29,7 @@ struct FailedBlockTests {
     let first = try writer.append(node: [UInt8](repeating: 1, count: 100))
     _ = try writer.append(node: [UInt8](repeating: 2, count: 100))
     try writer.drop(first)
-    // The page is the other block's, too.
+    // The page is also that of the other block.
     #expect(throws: BlockError.self) { try writer.drop(first) }
     #expect(throws: BlockError.self) {
       try writer.drop(BlockReference(offset: 0, length: 10, checksum: 0))
@@ -106,7 +106,7 @@ struct FailedBlockTests {
     (limits.clusterRows, limits.tailRows, limits.smallRows) = (1, 1, 1)
     let (writer, tree) = try Self.transaction(
       .empty, storage, SpaceMap(version: 1), blocks, limits)
-    // What is written is handed on by the mebibyte.
+    // Written bytes are passed on by the mebibyte.
     let text = String(repeating: "text ", count: 130_000)
     for key in 1...4 as ClosedRange<Int64> {
       try tree.withTail(nextKey: key, appended: 0) {
@@ -166,7 +166,7 @@ struct FailedBlockTests {
     #expect(failures >= 2)
   }
 
-  /// The first of the two that are to be joined is open by then, and its block is given up.
+  /// The first of two leaves to be joined is open by then, and its block given up.
   @Test("The second leaf that is to be joined cannot be read, and another one is changed then")
   func joining() throws {
     var failures = 0
@@ -185,7 +185,7 @@ struct FailedBlockTests {
           try $0.rows.append(key: key, values: [.text("row \(key)")])
         }
       }
-      // A node of four full leaves, and one of two that are small enough together.
+      // A node with four full leaves, and a node with two that are small enough to be joined.
       var (writer, tree) = try transaction(.empty)
       for key in 1...16 as ClosedRange<Int64> { try add(key, tree, appended: 1000) }
       for key in 17...20 as ClosedRange<Int64> { try add(key, tree, appended: 0) }
@@ -194,7 +194,7 @@ struct FailedBlockTests {
       try writer.writeOut()
       try writer.commit(version: 2)
       (writer, tree) = try transaction(root)
-      // The way to the second node is not what fails.
+      // The path to the second node can still be read.
       _ = try tree.place(ofKey: 20)
       storage.fail(after: number, code: 5, kinds: FailingStorage.Kind.all)
       do {
@@ -209,7 +209,7 @@ struct FailedBlockTests {
       try writer.writeOut()
       try writer.commit(version: 3)
       #expect(changed.count == (hasFailed ? 20 : 21))
-      // Whoever gives everything up finds no block that was given up before.
+      // Giving everything up meets no block that was given up before.
       (writer, tree) = try transaction(changed)
       try tree.removeAll()
       #expect(throws: Never.self, "operation \(number)") { try writer.commit(version: 4) }

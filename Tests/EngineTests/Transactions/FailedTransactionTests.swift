@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// A transaction in which something has failed is failed for good, whatever the program makes of the error;
-/// what was refused leaves it as it was.
+/// A transaction in which an operation has failed stays failed, however the program handles the error;
+/// a refused operation leaves it as it was.
 @Suite("Failed transactions")
 struct FailedTransactionTests {
   private static let noSpace: Int32 = 28
@@ -49,7 +49,7 @@ struct FailedTransactionTests {
           try table.addColumn(Column("more", .int, default: .int(1)))
           Issue.record("there was room")
         } catch EngineError.system {}
-        // The program has made room, and goes on.
+        // The program has freed space, and tries to continue.
         #expect(storage.failure != nil)
         #expect(Self.isFailed { try table.update(1, ["s": .text("done")]) })
         #expect(Self.isFailed { _ = try table.row(forKey: 1) })
@@ -103,7 +103,7 @@ struct FailedTransactionTests {
           var attempt = next
           do {
             try changes.any(transaction, &attempt)
-            // What finds nothing to do asks for nothing.
+            // An operation with nothing to do does not look at the failure.
             if !hasFailed { next = attempt }
           } catch let error as EngineError {
             #expect(storage.failure != nil, "\(what): \(error)")
@@ -125,7 +125,7 @@ struct FailedTransactionTests {
           model = next
         }
       } catch EngineError.poisoned {
-        // The slot may be on the disk or not: whoever opens the file finds out.
+        // The slot may be on the disk or not: reopening the file shows which.
         let copy = RecordingStorage(
           (storage.inner as? RecordingStorage)?.content ?? [], isRecording: false)
         storage = FailingStorage(copy)
@@ -151,7 +151,7 @@ struct FailedTransactionTests {
         try transaction.createTable("t", columns: [Column("s", .text)])
         for row in 0..<300 { try transaction.table("t").insert([.text("row \(row * row)")]) }
       }
-      // In its column, which is looked at when it is read.
+      // In the last column, which is verified when it is read.
       try database.snapshot().table("t").forEachLeaf { leaf in
         place = Int(leaf.entry.reference.offset) + Int(leaf.entry.reference.length) / 2
       }
@@ -182,7 +182,7 @@ struct FailedTransactionTests {
       try transaction.table("t").insert([.text("first")])
     }
     let map = try #require(database.memory.space)
-    // One that was given up has failed in nothing.
+    // A transaction that was cancelled has not failed.
     #expect(throws: Oops.self) {
       try database.write { transaction in
         try transaction.table("t").insert([.text("given up")])
@@ -204,7 +204,7 @@ struct FailedTransactionTests {
 
   // MARK: Every operation
 
-  /// All public operations of a transaction, by what they are called in the sources.
+  /// All public operations of a transaction, by their names in the sources.
   private static func operations(_ transaction: borrowing WriteTransaction, _ table: WritableTable)
     -> [(name: String, isFailed: Bool)]
   {
@@ -279,7 +279,7 @@ struct FailedTransactionTests {
     let table = try transaction.table("t")
     storage.fail(after: 0, code: Self.noSpace)
     #expect(throws: EngineError.self) {
-      // Written to be read, and there is no space for it.
+      // The pending row is written so that it can be read, and there is no space for it.
       try table.insert([.text("new"), .null, .null, .int(1)])
       try table.addColumn(Column("filled", .int, default: .int(1)))
       try table.addIndex("s")
@@ -295,7 +295,7 @@ struct FailedTransactionTests {
     } catch EngineError.transactionFailed(let cause) {
       #expect(cause.contains("memory.sheaf"))
     }
-    // A new operation has to be added above.
+    // A new operation must be added above.
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
       .appendingPathComponent("Sources/Engine/Transactions")
@@ -339,7 +339,7 @@ struct FailedTransactionTests {
       refused { try table.insert(["nothing": .int(1)]) }
       refused { try table.update(5, ["n": .int(1)]) }
       refused { try table.update(3, ["id": .text("9")]) }
-      // None of these is there, and the index of the key must not name them.
+      // None of these objects exists, and the key's index must not name them.
       refused { try table.update(5, ["id": .text("deleted")]) }
       refused { try table.update(400, ["id": .text("none")]) }
       refused { try table.update(-4, ["id": .text("negative")]) }
@@ -374,7 +374,8 @@ struct FailedTransactionTests {
     let transaction = try database.beginWrite()
     let table = try transaction.table("t")
     var failure: EngineError?
-    // Said to be new, and not: found out when entries of the index are merged, rows later.
+    // The rows are wrongly said to be new, which is found rows later, when entries of the index are
+    // merged.
     for _ in 0..<100 where failure == nil {
       do {
         try Array("same".utf8).withUnsafeBytes { arena in

@@ -43,7 +43,7 @@ struct GivenNumberTests {
       let transaction = try database.beginWrite()
       key = try transaction.table("t").insert([.int(2)])
     default:
-      // Its own blocks cannot be written; or an operation after the insertion fails.
+      // Its blocks cannot be written, or an operation after the insertion fails.
       #expect(throws: EngineError.self) {
         try database.write {
           key = try $0.table("t").insert([.int(2)])
@@ -74,7 +74,7 @@ struct GivenNumberTests {
     try cancel(database) { try append($0) }
     try database.write { try append($0) }
     #expect(try keys(database) == Array(1...10))
-    // Behind one that was told, they count.
+    // Keys below one that the program was told count as given.
     let key = try cancel(database) {
       try append($0)
       return try $0.table("t").insert([.int(0)])
@@ -112,7 +112,7 @@ struct GivenNumberTests {
     #expect(try databases[1].write { try $0.table("t").insert([.int(1)]) } == 1)
     let other = try Database.open(paths[0])
     try databases[0].close()
-    // Compaction puts another file in place.
+    // A compaction puts another file in place.
     #expect(try other.compact().decision == .compacted)
     #expect(try cancel(other) { try $0.table("t").insert([.int(1)]) } == 2)
     try other.close()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Engine
 
-/// Random sequences of changes, keeping, letting go, tags, going back, compactions and new handles, beside a
-/// twin that keeps a whole copy of everything. After each step all kept versions are what they were, and the
-/// pages that are not free are those that they and the newest version reach, no more and no less.
+/// Random changes, keeping, letting go, tags, restoring, compactions and new handles, beside a twin
+/// with whole copies. After each step all kept versions are unchanged, and the pages in use are exactly
+/// those that they and the newest version reach.
 @Suite("Kept versions against a model")
 struct KeptVersionModelTests {
   private struct Kept {
@@ -34,7 +34,7 @@ struct KeptVersionModelTests {
       letGo(beyond: most)
     }
 
-    /// Tables as they were; keys that were given stay given.
+    /// Restores tables; keys that were given are not given again.
     mutating func restore(_ old: Model, _ names: Set<String>) {
       for name in names {
         guard var table = old.tables[name] else {
@@ -174,7 +174,7 @@ struct KeptVersionModelTests {
     do {
       result = try database.restore(.number(kept.number), isAll ? .all : .table(name))
     } catch EngineError.unchanged {
-      // Blocks may differ where contents do not; never the other way round.
+      // Blocks may differ where contents do not, never the other way round.
       let names = isAll ? Set(twin.model.tables.keys) : [name]
       let isSame = names.allSatisfy {
         twin.model.tables[$0]?.rows == kept.model.tables[$0]?.rows
@@ -182,7 +182,7 @@ struct KeptVersionModelTests {
       }
       return try expect(isSame, "version \(kept.number) is taken for the same as the newest")
     }
-    // It is kept before the tables go back.
+    // The current version is kept before the tables are restored.
     twin.keep(result.before, most: .max)
     twin.restore(kept.model, isAll ? Set(twin.model.tables.keys) : [name])
     if twin.limit > 0 { twin.letGo(beyond: twin.limit) }
@@ -220,7 +220,7 @@ struct KeptVersionModelTests {
     }
   }
 
-  /// The pages that the writer's map has in use are those that the newest version and kept ones reach.
+  /// The pages in use by the writer's map are those that the newest version and kept ones reach.
   private func checkSpace(_ database: Database) throws {
     let transaction = try database.beginWrite()
     let space = try #require(database.memory.space)
@@ -239,7 +239,7 @@ struct KeptVersionModelTests {
         isFree != reached.contains(page),
         "page \(page) is \(isFree ? "free, and reached" : "not free, and nobody reaches it")")
     }
-    // A handle that has just come finds the same.
+    // A new handle finds the same by walking the file.
     let walked = try database.freshSpace(base, parts)
     walked.reclaim(try database.versionsToKeep(parts).versions)
     for page in 0..<min(space.pageCount, walked.pageCount) {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Engine
 
-/// A kept version stays what it was, to the letter, until it is let go; it costs the pages that changed, and
-/// these come free with it.
+/// A kept version stays the same, to the letter, until it is let go; it costs the pages that have
+/// changed since, which come free with it.
 @Suite("Kept versions")
 struct KeptVersionTests {
   private static let columns = [Column("name", .text), Column("stars", .int)]
@@ -24,7 +24,7 @@ struct KeptVersionTests {
     try snapshot.table("a").value(forKey: key, column: "stars")
   }
 
-  /// Sets one value, and keeps the version before.
+  /// Sets one value and keeps the version before.
   @discardableResult
   private static func step(
     _ database: Database, _ key: Int64, _ value: Int64, most: Int? = nil
@@ -73,11 +73,11 @@ struct KeptVersionTests {
     for step in 1...12 as ClosedRange<Int64> {
       try Self.step(database, step * 7, -step, most: 3)
       if step % 4 == 0 { held.append(try database.snapshot()) }
-      // Pages come to be known as kept when the next transaction looks for free ones.
+      // Pages count as kept once the next transaction has looked for free pages.
       try database.write { try $0.table("a").update(100, ["stars": .int(-step)]) }
       let use = try database.trimAndTellUse()
       #expect(try use == database.fileUse(), "step \(step)")
-      // What shares its pages with newer blocks does not count.
+      // Pages that also have newer blocks do not count.
       kept += use.kept
     }
     #expect(kept > 0)
@@ -103,7 +103,7 @@ struct KeptVersionTests {
     #expect(try Self.stars(database.snapshot(at: .number(second)), 1) == .int(-1))
     try database.write { try $0.tag("good", version: first) }
     let third = try Self.step(database, 1, -3, most: 2)
-    // One with a tag does not count.
+    // Versions with tags do not count.
     #expect(try database.keptVersions().map(\.number) == [first, second, third])
     let fourth = try Self.step(database, 1, -4, most: 2)
     #expect(try database.keptVersions().map(\.number) == [first, third, fourth])
@@ -120,7 +120,7 @@ struct KeptVersionTests {
     #expect(try again.keptVersions().map(\.number) == [first, third, fourth])
     try again.write { try $0.keepVersions(0) }
     #expect(try again.keptVersions() == [])
-    // The file is as any other again, which earlier programs read.
+    // The file has the earlier format again.
     #expect(try again.snapshot().record.hasHistory == false)
     #expect(try again.check().problems == [])
     try again.close()
@@ -137,7 +137,7 @@ struct KeptVersionTests {
     let before = try #require(
       DateTime(microsecondsSince1970: made.microsecondsSince1970 - 3_600_000_000))
     #expect(try database.snapshot(at: .time(made)).version == snapshot.version)
-    // The first is of an unknown moment: nothing is known of what was an hour ago.
+    // The time of the first version is unknown: so is which version was newest an hour ago.
     #expect(throws: EngineError.self) { try database.snapshot(at: .time(before)) }
     #expect(VersionName("12") == .number(12))
     #expect(VersionName("2026-11-23") != .tag("2026-11-23"))
@@ -201,8 +201,8 @@ struct KeptVersionTests {
     try database.close()
   }
 
-  /// A version that was restored says that it ends where the one that was taken back did: the file is not cut
-  /// below that while somebody may look at it, and is afterwards.
+  /// A restored version keeps the end of the version before it: the file is not cut below that while a
+  /// reader may hold it, and is cut afterwards.
   @Test(
     "A restored version can be looked at when what it took back is gone", arguments: [true, false])
   func restoredAndKept(isHeld: Bool) throws {
@@ -226,7 +226,7 @@ struct KeptVersionTests {
       if isHeld {
         try database.write { try $0.table("a").update(1, ["stars": .int(step)]) }
       } else if step == 2 {
-        // The version that was taken back is let go here.
+        // The version before the restoration is let go here.
         try Self.step(database, 1, step, most: 1)
       }
       #expect(try database.trimAndTellUse() == database.fileUse())
@@ -237,18 +237,18 @@ struct KeptVersionTests {
     let found = try held.map { try Self.stars($0, 1) }
     #expect(found == nil || found == .some(.int(0)))
     #expect(try database.check(deep: true).problems == [])
-    // Let go as well: now the file is as short as it can be.
+    // It is let go, too: the file is as short as possible.
     held = nil
     try other.close()
     try database.write { try $0.keepVersions(0) }
     try database.write { try $0.table("a").update(1, ["stars": .int(7)]) }
     try database.close()
     let short = try #require(FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
-    // What was written last may lie where the end was.
+    // The last writes may be where the end was.
     #expect(!isHeld || short < long)
   }
 
-  /// A compaction gives the file a first version that is later than those it keeps.
+  /// A compaction numbers the file's newest version above those that it keeps.
   @Test(
     "A kept version of a compacted file is held by who reads it, too", arguments: [false, true])
   func readAfterCompaction(isReadOnly: Bool) throws {
@@ -282,7 +282,7 @@ struct KeptVersionTests {
     try database.close()
   }
 
-  /// A reader that shares no lock file with the writer holds it by a lock on the file itself.
+  /// A reader without the writer's lock file holds the version by a lock on the file itself.
   @Test("A kept version is held by a reader of a file with several names")
   func readByAnotherName() throws {
     let folder = TemporaryFolder()
@@ -334,10 +334,10 @@ struct KeptVersionTests {
     }
     let snapshot = try database.snapshot()
     #expect(try (snapshot.table("a").schema.columnIDs.last ?? 0) > column)
-    // The third one is what the file keeps of its going back.
+    // The third version is kept by the restoration.
     #expect(try snapshot.table("c").number == 4)
     #expect(try database.check(deep: true).problems == [])
-    // And back: what was undone is there again.
+    // The way back: what was undone is there again.
     try database.restore(.number(result.before), .all)
     #expect(try database.snapshot().tableNames == ["a", "b"])
     #expect(try database.snapshot().table("a").row(forKey: 11)?["name"] == .text("new"))
@@ -389,7 +389,7 @@ struct KeptVersionTests {
     for night in 1...10 { try Self.step(database, Int64(night * 900), -5, most: 10) }
     let use = try database.fileUse()
     #expect(try database.keptVersions().count == 10)
-    // Some blocks of a few pages for each.
+    // Some blocks of a few pages for each version.
     #expect(use.kept <= 10 * 12 * Layout.pageBytes && use.used <= used + 24 * Layout.pageBytes)
     #expect(use.needed >= use.kept + use.used - use.gaps)
     try database.close()
@@ -408,7 +408,7 @@ struct KeptVersionTests {
     for round in 0..<40 {
       let durability: Durability = [.full, .none, .group][round % 3]
       try journal.commit(durability) { transaction, model in
-        // One at most stays: what the durable version keeps is let go by those that follow it.
+        // At most one stays: later versions let go what the durable version keeps.
         if round % 2 == 0 { try transaction.keepBase(most: 1 + round % 3) }
         if round == 20 { try transaction.tag("middle") }
         if round == 30 { try transaction.dropTag("middle") }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// Keys looked up beside the writer, compared with the transaction's own look at the same version.
+/// Keys looked up beside the writer, compared with the transaction's own lookups in the same version.
 @Suite struct KeyScoutTests {
   private static func spans(_ keys: [String?]) -> (arena: [UInt8], spans: [TextSpan]) {
     var arena: [UInt8] = [0]
@@ -31,8 +31,8 @@ import Testing
     return found
   }
 
-  /// What an input may ask for: the keys of the objects in their order with some left out, put in
-  /// or moved; any; new ones.
+  /// The keys that an input may have: those of the objects in order, with some left out, added or
+  /// moved; any keys; new keys.
   private static func wanted(_ present: [String], _ random: inout SplitMix64) -> [String?] {
     var keys: [String?] = []
     if !present.isEmpty, random.next() % 4 > 0 {
@@ -81,7 +81,7 @@ import Testing
         }
       }
       if round % 8 == 7 {
-        // Somebody deletes: what was seen before holds no more.
+        // Objects are deleted: earlier answers are no longer valid.
         try database.write { transaction in
           let table = try transaction.table("t")
           for _ in 0..<20 {
@@ -154,7 +154,7 @@ import Testing
       let late = try transaction.keyView(of: table)
       #expect(late == nil)
     }
-    // As many versions are held as there may be: the import does without.
+    // All slots for versions are taken: the import does without.
     let places = try AllPlaces(of: database)
     try database.write { transaction in
       let none3 = try transaction.keyView(of: transaction.table("t"))

@@ -3,13 +3,13 @@ import TestSupport
 
 @testable import Engine
 
-/// A primary key says which object, whatever has happened to the objects: what `find` gives is what a
+/// A primary key identifies an object, whatever has happened to the objects: `find` returns what a
 /// dictionary would.
 @Suite("Primary keys")
 struct KeyTests {
   private static let columns = [Column("id", .text), Column("x", .int)]
 
-  /// Sizes that make many merges, with all keys of one code, a few, or hardly any.
+  /// Limits that cause many merges; all keys have the same code, a few do, or hardly any.
   private static func options(_ variant: UInt64) -> Database.Options {
     var options = Database.Options.tiny
     options.indexLimits.keyCode = KeyCode(
@@ -172,7 +172,7 @@ struct KeyTests {
     }
   }
 
-  /// Rows as an import adds them, whose keys are known to be new.
+  /// Appends rows as an import does, whose keys are known to be new.
   private static func append(
     _ editor: TableEditor, _ twin: inout Twin, _ random: inout SplitMix64
   ) throws {
@@ -200,7 +200,7 @@ struct KeyTests {
     }
   }
 
-  /// One `find` for all keys there are, and some that are not.
+  /// One `find` for all existing keys, and for some others.
   private static func compare(
     _ table: WritableTable, _ twin: Twin, _ random: inout SplitMix64
   ) throws {
@@ -395,7 +395,7 @@ struct KeyTests {
         let expected = (0..<5).map { Int64($0 * 170 + round + 1) }
         for (name, object) in zip(names, expected) { #expect(try found([name]) == [object]) }
         #expect(try found([names[3], "none", names[0]]) == [expected[3], -1, expected[0]])
-        // 900 entries in three runs: reading them costs as much as looking up 19 keys.
+        // 900 entries in three runs: reading them costs as much as 19 lookups.
         let count = try #require(table.editor.index.kept).count
         if round != 1 { #expect(count == (round == 0 ? 0 : 900 + round)) }
         let object = try table.insert([.text("new \(round)"), .int(1)])

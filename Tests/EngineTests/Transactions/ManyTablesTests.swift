@@ -22,7 +22,7 @@ struct ManyTablesTests {
     return Self.processorTime - began
   }
 
-  /// Each part's seconds.
+  /// The seconds of each part.
   private func measure(_ count: Int) throws -> [Double] {
     let database = try Database.open(storage: RecordingStorage(isRecording: false))
     var times: [Double] = []
@@ -71,10 +71,10 @@ struct ManyTablesTests {
 
   @Test("Created, found, changed, renamed and compared with what is declared")
   func linear() throws {
-    // The first time pays for what is made once.
+    // The first run pays for what is made once.
     _ = try measure(20)
     let (few, many) = (try measure(250), try measure(4000))
-    // Sixteen times the tables; their square would be 256.
+    // Sixteen times the tables; quadratic work would take 256 times as long.
     for (few, many) in zip(few, many) { #expect(many < max(few, 0.002) * 70, "\(few), \(many)") }
   }
 
@@ -83,7 +83,7 @@ struct ManyTablesTests {
     var random = SplitMix64(seed: seed)
     let database = try Database.open(
       storage: RecordingStorage(isRecording: false), options: .tiny)
-    // In the order of their making.
+    // In the order of creation.
     var model: [(name: String, number: UInt32)] = []
     for round in 0..<12 {
       var next = model

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// What has become of each object between two kept versions is what a comparison of all rows says.
+/// The steps of objects between two kept versions equal a comparison of all rows.
 @Suite("Changes between kept versions")
 struct ObjectStepTests {
   @Test("Random histories, every pair of kept versions", arguments: Effort.seeds(1..<7))
@@ -21,7 +21,7 @@ struct ObjectStepTests {
         try transaction.keepBase(most: 20)
         for _ in 0..<4 { try changes.any(transaction, &model) }
       }
-      // The model does not follow: nothing comes after it.
+      // The model does not follow a restoration, which comes last.
       if round == 7 { try database.restore(.number(database.keptVersions()[2].number), .all) }
     }
     var snapshots = try database.keptVersions().map {
@@ -76,8 +76,9 @@ struct ObjectStepTests {
     #expect(counts.values.reduce(0, +) == expected.count, "\(what)")
   }
 
-  /// The numbers of objects by what an object is: in a table with the same key in both versions its key, also
-  /// when it was deleted and is there again, or has another key now; else its number.
+  /// The numbers of objects by their identity: in a table with the same key in both versions an
+  /// object's key, also if it was deleted and is there again or has another key now; otherwise its
+  /// number.
   private func identities(
     _ before: FullTable, _ after: FullTable
   ) -> ([[UInt8]: Int64], [[UInt8]: Int64]) {
@@ -96,8 +97,8 @@ struct ObjectStepTests {
     return (named(before), named(after))
   }
 
-  /// Keys that were changed in place: what has which key is told, each key once, so that whoever keeps a copy
-  /// by keys comes to the same whatever the order.
+  /// Keys that were changed in place: each key is reported once, so that a copy by keys becomes the
+  /// same in any order.
   @Test("Another key for the same object", arguments: [["k"], ["k", "g"]])
   func changedKeys(keys: [String]) throws {
     let database = try Database.open(storage: RecordingStorage(isRecording: false), options: .tiny)
@@ -111,7 +112,8 @@ struct ObjectStepTests {
     try database.write { transaction in
       try transaction.tag("before")
       let table = try transaction.table("t")
-      // a becomes b, whose object is gone; c and d take turns; e has a new key, and a new object has its own.
+      // a becomes b, whose object is deleted; c and d are exchanged; e gets a new key, and a new object
+      // gets e.
       try table.delete(2)
       try table.update(1, ["k": .text("b")])
       try table.update(3, ["k": .text("x")])
@@ -174,7 +176,7 @@ struct ObjectStepTests {
     }
     #expect(try keys(nil) == [100, 200, 300, 4001])
     #expect(try keys(column("n") < 0) == [100, 200, 4001])
-    // What it was counts too.
+    // The former value counts, too.
     #expect(try keys(column("n") == 99) == [100])
     #expect(try keys(column("n") == 299) == [300])
     #expect(

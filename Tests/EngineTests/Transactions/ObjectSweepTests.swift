@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// Objects read by the piece, compared with each read by itself.
+/// Objects read in batches, compared with each read by itself.
 @Suite struct ObjectSweepTests {
   private static func row(_ key: Int, _ random: inout SplitMix64) -> [Value] {
     [
@@ -17,8 +17,7 @@ import Testing
     Column("id", .text), Column("n", .int), Column("few", .text), Column("d", .double),
   ]
 
-  /// Lists of objects, not descending: of neighbours, of a few far apart, of some that are not
-  /// there, and all of these.
+  /// Ascending lists of objects: neighbours, a few far apart, some that do not exist, and all of these.
   private static func objects(_ count: Int64, _ random: inout SplitMix64) -> [Int64] {
     var objects: [Int64] = []
     var next = Int64.random(in: 1...count, using: &random)
@@ -60,7 +59,7 @@ import Testing
             try table.update(key, ["n": .int(Int64(round)), "few": .text("changed")])
           }
         }
-        // Some leaves are open now.
+        // Some leaves are open.
         for _ in 0..<8 {
           let list = Self.objects(Int64(count), &random)
           let columns = (0..<Int.random(in: 1...4, using: &random)).map { _ in

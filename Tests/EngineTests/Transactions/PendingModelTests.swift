@@ -4,17 +4,16 @@ import Testing
 
 @testable import Engine
 
-/// Random histories of tables that are made beside visible ones, put in place, dropped, or given up because
-/// somebody else has changed the table, beside a twin that has whole copies. After each step the visible
-/// tables, the pending ones and all versions that are held or kept are what they were, and no page that any
-/// of them reaches is free.
+/// Random histories of pending tables that are begun, published, dropped, or given up because the
+/// visible table has changed, beside a twin with whole copies. After each step visible and pending
+/// tables and all held or kept versions are unchanged, and no page that any of them reaches is free.
 @Suite("Pending tables against a model")
 struct PendingModelTests {
   private struct Pending {
     var table: Model.Table
-    /// What the visible table was when it was begun; nil: there was none.
+    /// The visible table when the pending one was begun; nil: there was none.
     let base: Model.Table?
-    /// Whether somebody has changed the visible table since.
+    /// Whether the visible table was changed since.
     var isOutdated = false
   }
 
@@ -107,7 +106,7 @@ struct PendingModelTests {
 
   // MARK: Steps
 
-  /// Begins beside a table, or a table that is to come, and drops what was pending there.
+  /// Begins a pending table beside a table or for a new one; an earlier pending one is dropped.
   private func begin(
     _ database: Database, _ changes: inout RandomChanges, _ twin: inout Twin
   ) throws {
@@ -160,7 +159,7 @@ struct PendingModelTests {
     let keeps = Bool.random(using: &changes.random)
     var next = twin.model
     var base: UInt64 = 0
-    // Of one table, so that the others' pending ones stay good.
+    // Only of one table, so that the pending ones of others stay valid.
     let name = next.tables.keys.sorted().randomElement(using: &changes.random) ?? "few"
     var one = Model.only(name, next.tables[name] ?? Model.Table(columns: []))
     try database.write { transaction in
@@ -174,7 +173,7 @@ struct PendingModelTests {
     }
     next.tables[name] = one.tables[name]
     twin.model = next
-    // What was done may have changed nothing, or nothing that counts: only what differs has to be found.
+    // The step may have changed nothing of importance: only a difference has to be found.
     if let pending = twin.pending[name], pending.base?.rows != next.tables[name]?.rows {
       twin.pending[name]?.isOutdated = true
     }
@@ -208,7 +207,7 @@ struct PendingModelTests {
     }
   }
 
-  /// Puts a table in place, or drops it.
+  /// Publishes a pending table, or drops it.
   private func end(
     _ database: Database, _ changes: inout RandomChanges, _ twin: inout Twin
   ) throws {
@@ -229,7 +228,7 @@ struct PendingModelTests {
       }
     } catch EngineError.busy(_, let reason) {
       try expect(reason.contains("'\(name)' was"), reason)
-      // A table that was changed and changed back may be refused; one that nobody touched may not.
+      // A table that was changed and changed back may be refused; an unchanged one may not.
       let isTouched =
         pending.isOutdated
         || pending.base?.nextKey != twin.model.tables[name]?.nextKey
@@ -251,7 +250,7 @@ struct PendingModelTests {
 
   // MARK: Comparing
 
-  /// Numbers of keys that were given in vain are forgotten when the last handle closes.
+  /// Keys that were given in vain are forgotten when the last handle closes.
   private func learn(_ name: String, _ database: Database, _ twin: inout Twin) throws {
     guard let snapshot = try database.pendingSnapshot(of: name), var own = twin.pending[name] else {
       throw EngineError.invalidArgument("'\(name)' is not pending any more")
@@ -271,7 +270,7 @@ struct PendingModelTests {
     let plain = twin.pending.isEmpty ? snapshot.record.hasHistory ? 2 : 1 : 3 as UInt32
     let tables = Array(twin.model.tables.values) + twin.pending.values.map(\.table)
     let format = plain + (tables.contains { $0.keys.count > 1 } ? 3 : 0)
-    // It may say so still where there was such a key.
+    // The slot may still claim such a key.
     try expect(
       [format, snapshot.record.hasHistory ? plain + 3 : format].contains(snapshot.record.format),
       "format \(snapshot.record.format)")
@@ -292,8 +291,8 @@ struct PendingModelTests {
     }
   }
 
-  /// No page is free that the newest version, kept ones, or what is pending reaches; and without anything
-  /// pending all others are.
+  /// No page is free that the newest version, a kept version or a pending table reaches; without
+  /// pending tables all other pages are free.
   private func checkSpace(_ database: Database, _ twin: Twin) throws {
     let transaction = try database.beginWrite()
     let space = try #require(database.memory.space)
@@ -316,7 +315,7 @@ struct PendingModelTests {
       guard page < walked.pageCount else { continue }
       let isWalkedFree = walked.use(of: page).isFree
       try expect(!(isWalkedFree && reached.contains(page)), "page \(page), walked")
-      // What was frozen on the way is found to be free by a walk, and never the other way round.
+      // Frozen pages may be free by a walk, never the other way round.
       try expect(!isFree || isWalkedFree || !twin.pending.isEmpty, "page \(page), only walked")
       if held.isEmpty {
         try expect(

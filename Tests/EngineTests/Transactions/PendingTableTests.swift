@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// A pending table is seen by nobody, costs what is changed in it, and takes the visible one's place in one
-/// commit; what is wrong with it is found, and keeps nobody from the visible one.
+/// A pending table is invisible, costs its changes, and replaces the visible one in a single commit;
+/// damage to it is found, and does not affect the visible table.
 @Suite("Pending tables")
 struct PendingTableTests {
   private static let columns = [Column("name", .text), Column("stars", .int)]
@@ -64,7 +64,7 @@ struct PendingTableTests {
     #expect(try database.snapshot().pendingTables == [])
     #expect(try database.snapshot().record.format == 1)
     #expect(try database.check(deep: true).problems == [])
-    // Keys are found, and given on from where the pending table was.
+    // Keys are found, and new ones follow those of the pending table.
     #expect(try database.write { try $0.table("a").insert([.text("newer"), .int(0)]) } == 5002)
     try database.close()
   }
@@ -81,8 +81,8 @@ struct PendingTableTests {
     return database
   }
 
-  /// A check or a backup holds pending tables by themselves, and may let go of the version first. Another
-  /// reader may have locked that version: only its number is known then.
+  /// A check or a backup holds pending tables by themselves, and may release the version first. Another
+  /// reader may have locked that version, of which only the number is known then.
   @Test("Who holds a pending table does not hold the version of its number")
   func heldWithoutItsVersion() throws {
     let database = try Self.twoTables()
@@ -107,7 +107,7 @@ struct PendingTableTests {
     return space.freePageCount
   }
 
-  /// A check reads the pending tables of a version, too, whose number alone it has locked.
+  /// A check without the lock file reads the pending tables of a version whose number alone is locked.
   @Test("A version's root does not tell what its pending tables have")
   func lockedWithItsPendingTable() throws {
     let database = try Self.twoTables()
@@ -124,7 +124,7 @@ struct PendingTableTests {
     #expect(try Self.free(newest, held: [plain.record], locked: plain.version) > 0)
   }
 
-  /// What somebody else may do to a table: nothing of it is lost.
+  /// Changes by another writer are never lost.
   @Test("Refused when somebody else has changed the table", arguments: 0..<9)
   func changedMeanwhile(change: Int) throws {
     let database = try Database.open(storage: RecordingStorage(isRecording: false), options: .tiny)
@@ -142,7 +142,7 @@ struct PendingTableTests {
       case 5: try table.addIndex("stars")
       case 6: try table.editor.setNote("note", [1])
       case 7:
-        // The same objects, but a key that was given.
+        // The same objects, but one more key was given.
         let key = try table.insert([.text("x"), .int(0)])
         try table.delete(key)
       default: try transaction.deleteTable("a")
@@ -184,7 +184,7 @@ struct PendingTableTests {
       try transaction.keepBase(most: 3)
       try transaction.publishPending("a")
     }
-    // The kept versions' histories name what is gone, which means nothing.
+    // The histories of kept versions refer to blocks that are gone, without harm.
     #expect(try database.check(deep: true).problems == [])
     #expect(try database.snapshot().record.format == 2)
     let step = try database.restore(nil, .onlyChanged)
@@ -214,14 +214,15 @@ struct PendingTableTests {
       }
       let key = Int64(round) + 1
       try database.write { try $0.table("a").update(key, ["stars": .int(0)]) }
-      // Pages of what is gone are not kept as they are, and the writer knows of them what a walk finds.
+      // Freed pages do not stay frozen: the writer's map has what a walk finds.
       let space = try #require(database.memory.space)
       #expect(space.frozen.count == 0, "round \(round)")
       #expect(try database.trimAndTellUse() == database.fileUse(), "round \(round)")
     }
   }
 
-  /// What few bytes are left of in a page is moved by the next transaction: not what both tables have.
+  /// The next transaction moves the few bytes that are left in a page, except blocks that both tables
+  /// have.
   @Test("Night after night, in sparse pages", arguments: [1, 2, 3] as [UInt64])
   func nights(seed: UInt64) throws {
     let folder = TemporaryFolder()
@@ -290,7 +291,7 @@ struct PendingTableTests {
     let held = try #require(try reader.pendingSnapshot(of: "a"))
     let digest = try Model.digest(held)
     try writer.close()
-    // A handle that has to walk to know which pages are free.
+    // The new handle has to walk the file to find free pages.
     let next = try Database.open(path, options: .tiny)
     for key in 2...150 as ClosedRange<Int64> {
       try next.write(durability: Durability.none) {
@@ -381,7 +382,7 @@ struct PendingTableTests {
       if round % 13 == 12 { try journal.reopen() }
     }
     try journal.close()
-    // Each state passes the check, which reads what is pending.
+    // Each state passes the check, which reads pending tables.
     try journal.verifyCuts(seed: seed, states: 400)
   }
 
@@ -402,13 +403,14 @@ struct PendingTableTests {
     return (storage.content, visible, pending)
   }
 
-  /// Opens it, and does all that can be done with what is pending: nothing traps, and no lie is published.
+  /// Opens the file and does everything possible with the pending table: nothing traps, and no forged
+  /// table is published.
   private func use(_ bytes: [UInt8], visible: UInt64, pending: UInt64, _ what: String) throws
     -> Bool
   {
     let storage = RecordingStorage(bytes, isRecording: false)
     var options = Database.Options.tiny
-    // Strict mode takes a version for damaged by its own commit whose damage was pending before.
+    // In strict mode a commit would report damage that the pending table had before.
     options.isWrongOnPurpose = true
     let database = try Database.open(storage: storage, options: options)
     #expect(try Model.digest(database.snapshot()) == visible, "\(what)")

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Engine
 
-/// One writer at a time, in the order of asking, among threads, handles and processes; readers never
-/// wait and see whole transactions only; a dead process holds nothing.
+/// One writer at a time, in order, among threads, handles and processes. Readers never wait and see
+/// whole transactions only. Locks of a dead process are released.
 @Suite("Writers and readers", .timeLimit(.minutes(60)))
 struct WriterTests {
   private let columns = [Column("who", .int), Column("what", .int)]
@@ -31,7 +31,7 @@ struct WriterTests {
           for round in 0..<rounds {
             try database.write(durability: durability) {
               let table = try $0.table("log")
-              // Two objects a transaction: readers see an even number of them.
+              // Two objects a transaction: readers see an even number.
               for _ in 0..<2 { try table.insert([.int(Int64(who)), .int(Int64(round))]) }
             }
           }
@@ -103,7 +103,7 @@ struct WriterTests {
               problems.append("\(error)")
             }
           })
-        // The next one starts once this one has its ticket.
+        // The next thread starts once this one has its ticket.
         for _ in 0..<10_000 where tickets.load() == before { System.sleep(milliseconds: 1) }
       }
       holder.rollBack()
@@ -134,7 +134,7 @@ struct WriterTests {
     insert(first, 0, .none)
     let other = try Thread(name: "other") { insert(second, 1, .full) }
     System.sleep(milliseconds: 20)
-    // Without letting the other in, this would wait for a writer that waits for a flush of ours.
+    // If the right to write were not passed on, this would wait for a writer that waits for our flush.
     insert(first, 0, .none)
     let more = try Thread(name: "more") { insert(first, 2, .none) }
     insert(first, 3, .none)
@@ -190,8 +190,7 @@ struct WriterTests {
 
   @Test("A handle released without closing tells its completions")
   func released() throws {
-    // Often, since the thread that watches for other writers, which the commit starts, must not be
-    // what holds it.
+    // Often: the thread that watches other writers, which the commit starts, must not hold it.
     for round in 0..<200 {
       let folder = TemporaryFolder()
       let outcomes = Shared<String?>()
@@ -218,7 +217,7 @@ struct WriterTests {
       if index % 10 == 9 { try database.write { try $0.table("log").deleteAll() } }
     }
     try database.trim()
-    // What a reader does that is interrupted between publishing its version and looking again.
+    // The state of a reader that is interrupted between publishing its version and looking again.
     let (slot, _) = try database.coordination.hold { gone }
     let release = try Thread(name: "reader") {
       System.sleep(milliseconds: 20)
@@ -246,7 +245,7 @@ struct WriterTests {
         end: $0 * 4096)
     }
     for version in 1..<10 as Range<UInt64> {
-      // Every prefix of a publication's stores, as a death between two of them leaves it.
+      // Every prefix of a publication's stores, as left by a process that died between two of them.
       for stores in 0..<5 {
         let left = UnsafeMutableRawPointer.allocate(
           byteCount: VersionCell.encodedBytes, alignment: 64)
@@ -348,7 +347,7 @@ struct WriterTests {
         #expect(count >= 3000)
       }
       try database.write { try $0.table("log").insert([.int(-1), .int(1)]) }
-      // Another handle, which knows nothing yet, has to come to terms with what is held too.
+      // Another handle, which knows nothing yet, has to respect held versions, too.
       let other = try Database.open(folder.path("a.sheaf"))
       try other.write { try $0.table("log").insert([.int(-1), .int(1)]) }
       #expect(try other.check().problems == [], "after \(decision)")

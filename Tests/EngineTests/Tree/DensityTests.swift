@@ -3,19 +3,19 @@ import Testing
 
 @testable import Engine
 
-/// However small transactions are, and in whatever order they come, a file takes little more than
-/// what is in it.
+/// However small transactions are, and in whatever order they come, a file takes little more than its
+/// contents.
 @Suite("Pages used")
 struct DensityTests {
-  /// What the newest version takes, and what it consists of.
+  /// The pages of the newest version, and the blocks that it consists of.
   private struct Use: CustomStringConvertible {
     var pages = 0
-    /// Bytes of all blocks, and of those that are no part of an index.
+    /// The bytes of all blocks, and of those outside indexes.
     var bytes = 0
     var ownBytes = 0
     var nodes = 0
     var runs = 0
-    /// Leaves and nodes of indexes.
+    /// The leaves and nodes of indexes.
     var indexBlocks = 0
 
     init(_ database: Database) throws {
@@ -31,7 +31,7 @@ struct DensityTests {
       runs = roots.catalogue.tables.reduce(0) { $0 + $1.allRuns.count }
     }
 
-    /// As `docs/design.md` has it.
+    /// The bound of `docs/design.md`.
     var mostPages: Int { 2 * Layout.pages(holding: bytes) + 3 * nodes + 2 * runs + 10 }
 
     var description: String {
@@ -68,14 +68,14 @@ struct DensityTests {
     #expect(use.pages <= use.mostPages, "\(use)")
     #expect(use.pages < 120, "\(use)")
     if order == "ascending" {
-      // As one transaction would have it, and a few that are not full yet.
+      // As many as one transaction would make, and a few that are not full yet.
       let most = count / TreeEditor.Limits().clusterRows + 6
       #expect(try leafCount(database) <= most, "\(use)")
     }
     #expect(try database.check().problems == [])
   }
 
-  /// Who opens the file anew has no entries in memory, and merges what it finds.
+  /// A handle that has just been opened has no entries in memory and merges the runs of the file.
   @Test("Objects added one by one, each by another handle", arguments: [true, false])
   func manyHandles(hasKey: Bool) throws {
     let storage = RecordingStorage(isRecording: false)
@@ -93,7 +93,7 @@ struct DensityTests {
     }
     let database = try Database.open(storage: storage)
     let use = try Use(database)
-    // A leaf has a quarter of what it may have, but for the last of a run, and a run has a node.
+    // Each leaf is at least a quarter full, except the last of a run; each run has a node.
     let most = 600 * 4 / IndexLimits().leafEntries + 2 * use.runs
     #expect(use.indexBlocks <= most, "\(use.indexBlocks) of an index: \(use)")
     #expect(try database.check().problems == [])
@@ -118,7 +118,7 @@ struct DensityTests {
       let table = try transaction.table("t")
       for key in 1...1280 as ClosedRange<Int64> where key % 16 != 0 { try table.delete(key) }
     }
-    // Sixteen rows in each, but for the last, which is left for what comes next.
+    // Each leaf has sixteen rows, except the last, which the next rows fill.
     #expect(try leafCount(database) <= 80 / 16 + 1)
     #expect(try database.check().problems == [])
     var keys: [Int64] = []
@@ -145,7 +145,7 @@ struct DensityTests {
         }
       }
     }
-    // Three quarters of what a leaf may have, and a few that wait for others of their size.
+    // Leaves are three quarters full, and a few wait for others of their size.
     #expect(try leafCount(database) <= Int(rows) / 192 + 12)
     #expect(try database.check().problems == [])
     var keys: [Int64] = []
@@ -231,7 +231,7 @@ struct DensityTests {
             model[key]?[1] = value
           }
         case 6:
-          // All but a few of a stretch, as old objects go.
+          // All but a few objects of a range, as when old ones are deleted.
           let keys = model.keys.sorted()
           let start = Int.random(in: 0...keys.count, using: &random)
           for key in keys[start..<min(start + 700, keys.count)]
@@ -293,7 +293,7 @@ struct DensityTests {
         case 1: -next
         default: Int64.random(in: 0...Int64.max, using: &random)
         }
-      // Constant ones in some tables.
+      // In some tables the values are constant.
       let few: Int64 = number % 4 == 1 ? 1 : 100_000
       return [
         .int(key), .int(.random(in: 0..<few, using: &random)),
@@ -341,7 +341,7 @@ struct DensityTests {
         #expect(use.pages <= use.mostPages, "seed \(seed), round \(round): \(use)")
         let file = try database.fileUse()
         #expect(file.needed <= file.used && file.gaps < file.used, "seed \(seed): \(file)")
-        // What the rule takes a file for is never less than what its blocks are.
+        // The estimate of the rule is at least the size of the blocks.
         #expect(file.needed >= min(file.used, use.bytes), "seed \(seed): \(file), \(use)")
       }
     }
@@ -351,8 +351,7 @@ struct DensityTests {
     }
   }
 
-  /// What an earlier version of the engine has left looks like this, too: pages that are used, and
-  /// nearly empty.
+  /// Files of earlier versions of the engine look like this: used pages that are nearly empty.
   @Test("A file of sparse pages is taken for one that a compaction helps, and a small one is not")
   func sparse() throws {
     let folder = TemporaryFolder()
@@ -380,7 +379,7 @@ struct DensityTests {
     let use = try again.fileUse()
     #expect(use.needed * 2 > use.total, "\(use)")
     #expect(try again.check().problems == [])
-    // It is not compacted again.
+    // The file is not compacted a second time.
     try again.close()
     let last = try Database.open(folder.path("a.sheaf"), options: options)
     #expect(last.compactionAtOpen == nil && asked.list.count == 2, "\(asked.list)")

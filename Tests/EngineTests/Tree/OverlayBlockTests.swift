@@ -4,14 +4,14 @@ import Testing
 
 @testable import Engine
 
-/// Overlays of several blocks, of both forms, and how much of them a change writes.
+/// Overlays of several blocks, in both forms, and how much of them a change writes.
 @Suite("Blocks of overlays")
 struct OverlayBlockTests {
   private static let columns = [
     Column("x", .int), Column("y", .text), Column("z", .text),
   ]
 
-  /// Forty rows in one leaf.
+  /// A database with forty rows in one leaf.
   private func database(_ storage: RecordingStorage) throws -> Database {
     var options = Database.Options()
     options.limits.overlayFrom = 0
@@ -42,7 +42,7 @@ struct OverlayBlockTests {
     }
   }
 
-  /// A block as earlier versions of the engine wrote it: whole rows, over the base.
+  /// A block in the form of earlier versions of the engine: whole rows, over the cluster.
   private func oldBlock(
     _ base: NodeEntry, _ ids: [UInt32], deleted: [UInt32], _ records: [(UInt32, [String?])]
   ) -> [UInt8] {
@@ -75,7 +75,7 @@ struct OverlayBlockTests {
     let (leaf, snapshot) = try leaf(database)
     let ids = try snapshot.table("a").schema.columnIDs
     var expected = try rows(leaf, ids)
-    // The last column is not named: its changed rows are null.
+    // The block lacks the last column: changed rows are null there.
     let old = GuardedOverlay(
       oldBlock(
         leaf.entry, Array(ids[..<2]), deleted: [2, 30],
@@ -110,7 +110,7 @@ struct OverlayBlockTests {
       #expect(
         try rows(Leaf(base: leaf.cluster, overlay), ids) == without(expected, [2, 30, 39]),
         "\(merged) merged")
-      // A row that is as it was in the base needs no record when nothing below has one.
+      // A row that equals that of the cluster needs a record only if a block below has one.
       #expect(block.hasChanged(9) == (merged == 0))
     }
     try database.close()
@@ -155,7 +155,7 @@ struct OverlayBlockTests {
     let database = try database(storage)
     let (leaf, snapshot) = try leaf(database)
     var end = storage.length()
-    /// Writes a block over what a reference leads to.
+    /// Writes a block over the one that a reference leads to.
     func put(
       over below: BlockReference, firstKey: Int64? = nil, deleted: [UInt32] = [],
       changed: [UInt32] = []
@@ -209,12 +209,12 @@ struct OverlayBlockTests {
 
   // MARK: Nights
 
-  /// One row of each cluster changes on an average night.
+  /// On an average night one row of each cluster changes.
   @Test("A night of few changed rows writes little, the first one and any later one")
   func nights() throws {
     let folder = TemporaryFolder()
     var options = Database.Options()
-    // A sixteenth of the usual sizes, for speed.
+    // A sixteenth of the usual limits, for speed.
     options.limits.clusterRows = 128
     options.limits.tailRows = 16
     options.limits.smallRows = 16
@@ -262,7 +262,8 @@ struct OverlayBlockTests {
         }
       }
     }
-    // Some clusters are written anew in a night; all that changed since they were would be 40,000 bytes more.
+    // Some clusters are encoded anew in a night; keeping all changes since then would take 40,000 bytes
+    // more.
     #expect(most < 6 * cluster, "\(most)")
     #expect(sum / nights < 3 * cluster, "\(sum / nights)")
     let use = try database.fileUse()
@@ -273,7 +274,7 @@ struct OverlayBlockTests {
   }
 }
 
-/// Bytes behind which nothing may be read.
+/// Bytes at the end of which reading is trapped.
 private struct GuardedOverlay {
   private let guarded: GuardedBytes?
   let bytes: UnsafeRawBufferPointer

@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import Engine
 
-/// A leaf with an overlay says what a dictionary of its rows would, whichever way it is asked, and
-/// whatever bytes an overlay has, nothing outside of it is read.
+/// A leaf with an overlay answers as a dictionary of its rows, however it is asked; and whatever bytes
+/// an overlay has, nothing outside it is read.
 @Suite("Overlays")
 struct OverlayTests {
-  /// Overlays for every change, and none that becomes part of its cluster.
+  /// Overlays for every change, none of which is merged into its cluster.
   private static var options: Database.Options {
     var options = Database.Options()
     options.limits.overlayFrom = 0
@@ -68,7 +68,7 @@ struct OverlayTests {
     try database.close()
   }
 
-  /// Compares everything that a leaf can be asked.
+  /// Compares every answer of a leaf.
   private func difference(
     _ leaf: Leaf, _ schema: TableSchema, _ expected: Model.Table, _ random: inout SplitMix64
   ) throws -> String? {
@@ -150,7 +150,7 @@ struct OverlayTests {
     let counts = try leafCounts(database)
     #expect(counts.count == 3 && counts.allSatisfy { $0 <= 4096 }, "\(counts)")
     #expect(try database.tableUse("a").overlayBytes == 0)
-    // And back into one.
+    // And back to one block.
     try database.write { try changes.update(30, in: "a", $0, &model) }
     #expect(try database.compact().decision == .compacted)
     #expect(try leafCounts(database).count == 1)
@@ -168,7 +168,7 @@ struct OverlayTests {
   @Test("Few rows that are left become a cluster, none leave nothing")
   func deletion() throws {
     var options = Self.options
-    // Neighbours that have few rows together would be joined.
+    // Neighbours with few rows together would be joined.
     options.limits.tailRows = 1
     options.limits.smallRows = 1
     let database = try Self.open(options)
@@ -182,7 +182,7 @@ struct OverlayTests {
       try database.write { transaction in
         let table = try transaction.table("a")
         for _ in 0..<count {
-          // The middle leaf, from its first row on.
+          // From the first row of the middle leaf on.
           let key = try #require(model.tables["a"]?.rows.keys.filter { $0 > 100 }.min())
           #expect(try table.delete(key))
           model.tables["a"]?.rows[key] = nil
@@ -213,7 +213,8 @@ struct OverlayTests {
     }
     for round in 0..<30 {
       try database.write { transaction in
-        // The leaf's overlay is dropped open, and as it is stored; and it becomes rows to add others.
+        // The leaf is dropped while its overlay is open, and while it is stored; or its rows are read
+        // to add others.
         switch round % 10 {
         case 3: try changes.deleteAll(in: "a", transaction, &model)
         case 4: try changes.append(100, to: "a", transaction, &model)
@@ -225,7 +226,7 @@ struct OverlayTests {
         default: try changes.replace(20, in: "a", transaction, &model)
         }
       }
-      // What the writer believes, commit by commit; `fileUse` walks the file anew.
+      // The writer's map after each commit; `fileUse` walks the file anew.
       let space = try #require(database.memory.space)
       let used = space.pageCount - space.freePageCount - space.pinnedPageCount
       let snapshot = try database.snapshot()
@@ -367,7 +368,7 @@ struct OverlayTests {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         let block = Int.random(in: forged.indices, using: &random)
         if forged[block].isEmpty { continue }
-        // Most of them in header and tables.
+        // Most of the changes are in the header and the tables.
         let end =
           Bool.random(using: &random) ? min(160, forged[block].count) : forged[block].count
         let position = Int.random(in: 0..<end, using: &random)
@@ -383,7 +384,7 @@ struct OverlayTests {
     #expect(outcomes[true] ?? 0 > 0 && outcomes[false] ?? 0 > 0 && outcomes[nil] ?? 0 > 0)
   }
 
-  /// Asks an overlay everything; nil when it is none, false when it is not valid.
+  /// Asks an overlay everything. Returns nil if it is none, false if it is invalid.
   private func isValid(_ content: [[UInt8]]) throws -> Bool? {
     let guarded = try content.map { try GuardedBytes($0) }
     defer { withExtendedLifetime(guarded) {} }
@@ -433,7 +434,7 @@ struct OverlayTests {
     var found: NodeEntry?
     try snapshot.table("a").forEachLeaf { found = $0.entry }
     let entry = try #require(found)
-    // Read as a cluster, or a cluster read as an overlay: both are refused.
+    // An overlay read as a cluster, or a cluster as an overlay, is refused.
     let end = snapshot.record.end
     var plain = entry
     plain.reference.isOverlay = false
@@ -445,7 +446,7 @@ struct OverlayTests {
     var other = entry
     other.count += 1
     #expect(throws: BlockError.self) { try Leaf(other, snapshot.blocks, end: end) }
-    // No reference but a leaf's may have the form of one.
+    // Only a reference to a leaf may have the overlay's form.
     var writer = ByteWriter()
     entry.reference.encode(into: &writer)
     #expect(throws: DecodingFailure.self) {
@@ -459,7 +460,7 @@ struct OverlayTests {
     try database.close()
   }
 
-  /// An entry, written into a node and read from it.
+  /// Writes an entry into a node and reads it back.
   private func readBack(_ entry: NodeEntry, level: Int) throws -> NodeEntry {
     try Node.encode(level: level, [entry][...]).withUnsafeBytes {
       try Node($0, of: entry, level: level, path: "").entry(0)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Engine
 
-/// A tree whose nodes refer to the same blocks again and again keeps nobody busy.
+/// A tree whose nodes refer to the same blocks again and again does not cause endless work.
 @Suite("Blocks still to be visited")
 struct PendingBlocksTests {
   private static let entry = NodeEntry(

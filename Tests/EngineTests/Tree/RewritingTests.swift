@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import Engine
 
-/// How clusters are written anew when their rows change a few at a time, night after night.
+/// How clusters are encoded anew when a few of their rows change, night after night.
 @Suite("Clusters that are rewritten") struct RewritingTests {
   private static let columns = [Column("n", .int), Column("stars", .int), Column("text", .text)]
 
@@ -65,7 +65,7 @@ import TestSupport
         }
       }
     }
-    // Encoded as by an import they would take three times as much.
+    // In an import's encodings they would take three times as much.
     #expect(try leaves(database) == [2000, 2000])
     #expect(nights > 3)
     let bytes = try database.tableUse("t").clusterBytes
@@ -94,7 +94,7 @@ import TestSupport
     for night in 0..<40 {
       try database.write(durability: Durability.none) { transaction in
         let editor = try transaction.table("t").editor
-        // Several in one transaction are not written twice.
+        // Several changes in one transaction do not encode it twice.
         for part in 0..<2 {
           var buffer = RowBuffer(columnIDs: editor.schema.columnIDs)
           for row in 0..<50 {

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Engine
 
-/// Going through a tree part by part, also where its nodes are sound by themselves and do not fit together.
+/// A tree is walked part by part, also if its nodes are sound by themselves and do not fit together.
 @Suite("Parts of a tree")
 struct TreePartsTests {
-  /// Blocks that are nodes, and entries of leaves that nobody reads.
+  /// Makes nodes with entries of leaves that are never read.
   private struct Forger {
     let storage = RecordingStorage(isRecording: false)
     var end = Layout.pageBytes * 2
@@ -37,7 +37,7 @@ struct TreePartsTests {
     }
   }
 
-  /// All leaves' first keys, opening every part.
+  /// The first keys of all leaves; every part is opened.
   private func keys(_ tree: TreeReader) throws -> [Int64] {
     var parts = TreeParts(tree)
     var keys: [Int64] = []
@@ -75,7 +75,8 @@ struct TreePartsTests {
     #expect(parts.position == 3 && parts.part?.end == nil)
   }
 
-  /// Each node is sound and adds up; but the first one's last key belongs behind the second one's first.
+  /// Each node is sound and its counts add up, but the first node's last key is above the second one's
+  /// first key.
   @Test(arguments: [10, 11, 40] as [Int64])
   func overlapping(key: Int64) throws {
     var forger = Forger()
@@ -86,7 +87,7 @@ struct TreePartsTests {
     try expectOverlap(tree)
   }
 
-  /// The bound is handed down to the last child of each node.
+  /// The bound is passed to the last child of each node.
   @Test func overlappingBelow() throws {
     var forger = Forger()
     let inner = try forger.node(level: 1, [3, 25].map(Forger.leaf))

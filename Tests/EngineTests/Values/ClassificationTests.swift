@@ -3,6 +3,7 @@ import TestSupport
 
 @testable import Engine
 
+/// The classes of spellings, compared with `SlowClassifier`.
 @Suite struct ClassificationTests {
   private func classify(_ bytes: [UInt8]) -> TypeSet {
     bytes.withUnsafeBytes { SpellingClass.classify(SpellingView($0)) }
@@ -18,7 +19,7 @@ import TestSupport
     for _ in 0..<3000 {
       let kind = Int.random(in: 0..<ColumnGenerator.kinds, using: &generator.random)
       var bytes = generator.spelling(kind: kind)
-      // One changed byte makes the near misses.
+      // A single changed byte makes near misses.
       if !bytes.isEmpty, Int.random(in: 0..<3, using: &generator.random) == 0 {
         let byte = Array("0123456789.-+eETZ: :x".utf8).randomElement(using: &generator.random)
         bytes[Int.random(in: bytes.indices, using: &generator.random)] = byte ?? 0
@@ -27,7 +28,7 @@ import TestSupport
     }
   }
 
-  /// Numbers of any length with signs where a UUID has its first hyphens, at one of the places or both.
+  /// Numbers of any length with signs where a UUID has its first hyphens, at one or both of the places.
   @Test func signsWhereIdentifiersHaveHyphens() {
     var random = SplitMix64(seed: 11)
     for round in 0..<4000 {
@@ -43,7 +44,7 @@ import TestSupport
     }
   }
 
-  /// What a class promises about a type is what reading as that type does.
+  /// A class says that a spelling reads as a type exactly if reading succeeds.
   @Test(arguments: [5, 6] as [UInt64])
   func classesSayWhatFits(seed: UInt64) {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Engine
 
-/// Decimals by themselves, in notations, sums and tables.
+/// Decimals by themselves, and in notations, sums and tables.
 @Suite struct ExactDecimalTests {
   private func decimal(_ text: String) throws -> ExactDecimal {
     try #require(ExactDecimal(text), "\(text)")
@@ -99,7 +99,7 @@ import Testing
       let reading = Reading(.decimal, try Notation(.decimal, [pattern]))
       let value = Array(text.utf8).withUnsafeBytes { Value(spelling: $0, as: reading) }
       if let value {
-        // What is written for the value is read as it.
+        // The spelling that is stored for a value is read as that value.
         let stored = Column("c", .decimal, notation: reading.notation).stored(value).spelling
         #expect(stored.withUnsafeBytes { Value(spelling: $0, as: reading) } == value, "\(text)")
       }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Engine
 
-/// Numbers of more digits than a double needs, against Foundation's printing.
+/// Numbers with more digits than a double needs, compared with Foundation's printing.
 @Suite struct LongDecimalTests {
   private func type(_ text: String) -> TypeSet {
     Array(text.utf8).withUnsafeBytes(TypeSet.of)
@@ -25,7 +25,7 @@ import Testing
       let digits = Int.random(in: 17...30, using: &random)
       let printed = String(format: "%.\(digits)e", value)
       #expect(type(printed) == .double, "seed \(seed): \(printed)")
-      // Another last digit is not that of the double.
+      // With another last digit it is another number than the double.
       guard let mark = printed.firstIndex(of: "e") else { continue }
       var letters = Array(printed[..<mark])
       let last = Int(String(letters[letters.count - 1])) ?? 0
@@ -51,7 +51,7 @@ import Testing
     ] {
       #expect(type(text) == .longDecimal, "\(text)")
     }
-    // Of a canonical decimal the number alone is looked at.
+    // Of a canonical decimal only the number counts.
     for text in [
       "0.100000000000000006", "0.100000000000000007", "1.234567890123456789",
       "1.250000000000000000",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Engine
 
-/// Notations, against slow readers made of regular expressions and Foundation's calendar.
+/// Notations, compared with slow readers made of regular expressions and Foundation's calendar.
 @Suite("Notations")
 struct NotationTests {
   private func value(_ text: String, _ type: ColumnType, _ patterns: [String]) throws -> Value? {
@@ -40,7 +40,7 @@ struct NotationTests {
     #expect(try date("Thursday, August 3 2018", "%A, %B %d %Y") == nil)
     #expect(try date("Mon 1 Jan 0001", "%a %d %b %Y") == "0001-01-01")
     #expect(try date("Sat 1 Jan 0000", "%a %d %b %Y") == "0000-01-01")
-    // The canonical spelling always, and the first format that reads it.
+    // The canonical spelling is always read, then the first format that fits.
     #expect(try date("2018-08-03", "%d/%m/%Y", "%m/%d/%Y") == "2018-08-03")
     #expect(try date("03/08/2018", "%d/%m/%Y", "%m/%d/%Y") == "2018-08-03")
     #expect(try date("03/28/2018", "%d/%m/%Y", "%m/%d/%Y") == "2018-03-28")
@@ -110,7 +110,7 @@ struct NotationTests {
 
   // MARK: Numbers
 
-  /// Groups of three, or none; the rest is what `Double` and `Int64` read.
+  /// Groups of three digits, or none; `Double` and `Int64` read the rest.
   private func slowNumber(_ spelling: String, decimal: String, thousands: String) -> Double? {
     let text = spelling.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     if text == "NaN" || text == "nan" { return .nan }
@@ -122,7 +122,7 @@ struct NotationTests {
       plain = plain.replacingOccurrences(of: thousands, with: "", options: .regularExpression)
     }
     plain = plain.replacingOccurrences(of: decimal, with: ".", options: .regularExpression)
-    // Without leading zeros, as everywhere.
+    // Leading zeros are refused, as everywhere.
     guard plain.range(of: "^[+-]?0[0-9]", options: .regularExpression) == nil,
       plain.range(of: "[0-9]", options: .regularExpression) != nil, !plain.hasPrefix("e"),
       plain.range(of: "^[+-]?[eE]", options: .regularExpression) == nil,
@@ -146,7 +146,7 @@ struct NotationTests {
           alphabet[Int(random.next() % UInt64(alphabet.count))]
         })
       if random.next() % 2 == 0 {
-        // A right one, with at most one fault.
+        // A valid number with at most one fault.
         let separator = thousands.replacingOccurrences(of: "\\", with: "")
         text = ["", "-", "+"][Int(random.next() % 3)] + "\(1 + random.next() % 999)"
         for _ in 0..<random.next() % 3 { text += separator + "\(100 + random.next() % 900)" }
@@ -276,7 +276,7 @@ struct NotationTests {
     for text in ["3 listopad 2018", "3 Marz 2018", "3 maio2018", "3 au 2018", "3 \u{FF} 2018"] {
       #expect(try date(text, formats[0]) == nil, "\(text)")
     }
-    // Foundation's names, where it has the language.
+    // Foundation's names, if it has the language.
     for language in ["de", "fr", "es", "it", "pt", "nl", "pl", "sv", "da", "nb"] {
       let formatter = DateFormatter()
       formatter.locale = Locale(identifier: language)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// Canonical numbers, read several digits at a time, against a reader of one byte after the other.
+/// Canonical numbers, read several digits at a time, compared with a reader of one byte at a time.
 @Suite struct NumberSpellingTests {
   /// `-?(0|[1-9][0-9]*)(\.[0-9]{1,18})?`, at most 19 digits, within 64 bits, and no negative zero.
   private static func slowly(_ text: [UInt8]) -> (mantissa: Int64, scale: Int)? {
@@ -34,7 +34,7 @@ import Testing
   }
 
   private static func expectEqual(_ text: [UInt8], readable: Int) {
-    // Behind it stand digits, which are none of its own.
+    // Digits follow the number that do not belong to it.
     let room = text + [UInt8](repeating: UInt8(ascii: "7"), count: readable)
     let found = room.withUnsafeBytes { bytes -> ScaledNumber in
       guard let base = bytes.baseAddress else { return .misfit }
@@ -56,7 +56,7 @@ import Testing
       "\(String(decoding: text, as: UTF8.self)): \(found)")
   }
 
-  /// Whatever stands before it.
+  /// With any bytes before the number.
   private static func expectAligned(_ text: [UInt8], _ slow: (mantissa: Int64, scale: Int)?) {
     for before in [0x37, 0x2E, 0x2D, 0x00, 0xFF] as [UInt8] {
       let room = [UInt8](repeating: before, count: AlignedNumber.mostBytes) + text
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  /// The spelling of a double is Swift's own, also where it is made without it.
+  /// The spelling of a double is that of Swift, also where it is computed otherwise.
   private static func expectDescribed(_ double: Double) {
     let spelled = String(decoding: Value.double(double).spelling, as: UTF8.self)
     if spelled != (double.isNaN ? "NaN" : double.description) {

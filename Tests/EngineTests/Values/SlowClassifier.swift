@@ -2,10 +2,10 @@ import Foundation
 
 @testable import Engine
 
-/// The classes of spellings, written as plainly as possible: the twin of `SpellingClass`.
+/// The classes of spellings in the plainest form: the twin of `SpellingClass`.
 enum SlowClassifier {
   static func classify(_ bytes: [UInt8]) -> TypeSet {
-    // One unit for each byte, so that bytes that are not UTF-8 are no obstacle.
+    // A character for each byte, so that bytes that are not UTF-8 are no obstacle.
     let all = String(bytes.map { Character(UnicodeScalar($0)) })
     let text = all.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     if ["true", "True", "TRUE", "false", "False", "FALSE"].contains(text) { return .bool }

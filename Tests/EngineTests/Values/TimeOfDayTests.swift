@@ -6,7 +6,7 @@ import Testing
 
 /// Times of day, by themselves, in notations, queries, sorts and indexes.
 @Suite struct TimeOfDayTests {
-  /// Written as plainly as possible.
+  /// The plainest possible reader.
   private func slow(_ text: String) -> Int64? {
     let pattern = "^([01][0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])(\\.([0-9]{1,6}))?)?$"
     let whole = text.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))

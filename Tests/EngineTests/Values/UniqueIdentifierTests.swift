@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// UUIDs, read eight digits at a time, against a reader of one byte after the other.
+/// UUIDs, read eight digits at a time, compared with a reader of one byte at a time.
 @Suite struct UniqueIdentifierTests {
   private static func slowly(_ text: [UInt8]) -> UInt128? {
     var bytes = text
@@ -41,7 +41,7 @@ import Testing
     #expect(reads == (value != nil), "\(String(decoding: text, as: UTF8.self))")
   }
 
-  /// The forms of one identifier.
+  /// All spellings of an identifier.
   private static func forms(_ bits: UInt128) -> [[UInt8]] {
     let plain = UniqueIdentifier(bits: bits).spelling
     let bare = plain.filter { $0 != UInt8(ascii: "-") }
@@ -53,7 +53,7 @@ import Testing
     ]
   }
 
-  /// The bytes beside those that are digits, and the same with the highest bit.
+  /// The bytes next to those of digits, and the same with the highest bit set.
   private static let strange: [UInt8] = [
     0x00, 0x01, 0x10, 0x2D, 0x2F, 0x30, 0x39, 0x3A, 0x40, 0x41, 0x46, 0x47, 0x60, 0x61, 0x66, 0x67,
     0x7F, 0x80, 0xAD, 0xB0, 0xB9, 0xC1, 0xC6, 0xE1, 0xE6, 0xFF,

@@ -4,6 +4,7 @@ import TestSupport
 
 @testable import Engine
 
+/// The spellings of values of each type.
 @Suite struct ValueSpellingTests {
   @Test func integers() {
     let fitting: [(String, Int64)] = [
@@ -183,7 +184,7 @@ import TestSupport
 
   @Test func valuesFitTheirOwnTypeOnly() {
     #expect(Value.null.fits(.int) && Value.int(1).fits(.int) && !Value.double(1).fits(.int))
-    // A double that is the same number, and no other.
+    // An int fits a double column only if the double is the same number.
     #expect(Value.int(1 << 53).fits(.double) && !Value.int(1 << 53 + 1).fits(.double))
     for special in [Double.nan, .infinity, -.infinity] {
       #expect(Value(spelling: Value.double(special).spelling, type: .double) == .double(special))

@@ -2,8 +2,10 @@ import Testing
 
 @testable import Engine
 
+/// The messages of failed commits.
 @Suite struct CommitFailureTextTests {
-  /// A database on a storage whose commits' operations fail in turn: what is said of each.
+  /// A storage's operations fail in a commit, one after the other: the error says which call failed,
+  /// and what is known.
   @Test("What a failed commit says: which call, and what is known")
   func texts() throws {
     var texts: [String] = []
@@ -25,9 +27,11 @@ import Testing
       texts == [
         "flush|flush failed before version 3 was written (\(reason)): all up to version 2 is on the disk; "
           + "what was committed after it is not in the file",
-        "write|write failed on version 3 (\(reason)): all up to version 2 is on the disk; whether version 3 is "
+        "write|write failed on version 3 (\(reason)): all up to version 2 is on the disk; whether "
+          + "version 3 is "
           + "too, shows when the file is opened again",
-        "flush|flush failed on version 3 (\(reason)): all up to version 2 is on the disk; whether version 3 is "
+        "flush|flush failed on version 3 (\(reason)): all up to version 2 is on the disk; whether "
+          + "version 3 is "
           + "too, shows when the file is opened again",
       ])
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Engine
 
-/// Readers and writers that cannot see each other in one lock file see each other by locks on the file.
+/// Readers and writers with different lock files respect each other by locks on the database file.
 @Suite("Locks on the file", .timeLimit(.minutes(60)))
 struct FileLockTests {
   private static let rows = 300
@@ -21,7 +21,7 @@ struct FileLockTests {
     return database
   }
 
-  /// Gives every object the number of the version that it makes.
+  /// Gives every object the number of the version that is made.
   private static func fill(
     _ database: Database, _ durability: Durability = .full, empties: Bool = false
   ) throws {
@@ -35,7 +35,7 @@ struct FileLockTests {
     }
   }
 
-  /// What is wrong with a snapshot; nil when each object has the version's number.
+  /// What is wrong with a snapshot; nil if each object has the version's number.
   private static func problem(_ snapshot: Snapshot) throws -> String? {
     var count = 0
     var wrong: String?
@@ -74,7 +74,7 @@ struct FileLockTests {
       if isOpenBefore { try database.close() }
       for round in 0..<12 {
         let database = try Database.open(path, options: .tiny)
-        // Cutting the file off may not take what the reader looks at.
+        // Cutting off the file's end must keep what the reader has.
         try Self.fill(database, Durability.allCases[round % 3], empties: round == 6)
         for _ in 0..<round % 3 { try Self.fill(database, Durability.allCases[round % 3]) }
         try database.close()
@@ -90,7 +90,7 @@ struct FileLockTests {
       try withUnsafeBytes(of: UInt8(1)) { try System.write(handle, $0, path: ready) }
       while (try System.status(path: go).size) != 1 {
         System.sleep(milliseconds: 2)
-        // New versions, while the old one is held.
+        // New versions are made while the old one is held.
         if let problem = try Self.problem(database.snapshot()) {
           print(problem)
           exit(3)
@@ -104,7 +104,7 @@ struct FileLockTests {
     }
     try parent.join()
     let last = try Database.open(path, options: .tiny)
-    // Nobody holds anything any more: what the reader kept is used again.
+    // Nobody holds a version any more: the pages that the reader kept are used again.
     for _ in 0..<8 { try Self.fill(last) }
     #expect(try last.check().problems == [])
     try last.close()
@@ -158,8 +158,8 @@ struct FileLockTests {
     let writers = [
       try Database.open(path, options: .tiny), try Database.open(path, options: .tiny),
     ]
-    // Which pages the held version uses, no writer knows: each counts all of the file's that it has
-    // not written itself.
+    // No writer knows the held version's pages: each counts all pages of the file that it has not
+    // written itself.
     for round in 0..<60 { try Self.fill(writers[round % 2]) }
     let length = try System.status(path: path).size
     let written = writers.reduce(0) { $0 + $1.bytesWritten }
@@ -278,9 +278,9 @@ struct FileLockTests {
 }
 
 #if DEBUG
-  /// Does something when the calling thread is about to look at what a file has.
+  /// Runs a closure when the calling thread is about to look at the file's state.
   private final class Interrupter: ThreadScheduler, @unchecked Sendable {
-    // @unchecked: all is used by the thread that calls `run`; others pass through.
+    // @unchecked: only the thread that calls `run` uses it; others pass through.
     private let look: Int
     private let body: () throws -> Void
     private let thread = ExecutionContext.thread

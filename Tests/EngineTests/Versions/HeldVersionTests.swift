@@ -4,10 +4,10 @@ import Testing
 
 @testable import Engine
 
-/// A version that somebody holds stays as it is, however its taking falls together with commits and flushes.
+/// A held version stays as it is, however its taking coincides with commits and flushes.
 @Suite("Held versions", .timeLimit(.minutes(60)))
 struct HeldVersionTests {
-  /// Lets flushes through one by one while it is shut.
+  /// A storage that lets flushes through one by one while it is shut.
   private final class GatedStorage: Storage, @unchecked Sendable {
     // @unchecked: what changes is guarded by `lock`.
     private let inner = RecordingStorage(isRecording: false)
@@ -17,7 +17,7 @@ struct HeldVersionTests {
     private var waiting = 0
 
     var path: String { inner.path }
-    /// Flushes that have not been let through.
+    /// The number of flushes that wait.
     var waitingFlushes: Int { lock.withLock { waiting } }
 
     func shut() { lock.withLock { isShut = true } }
@@ -59,7 +59,7 @@ struct HeldVersionTests {
     }
   }
 
-  /// What happens between a writer's two looks, once.
+  /// A closure that runs once between a writer's two looks.
   private final class Moment: @unchecked Sendable {
     // @unchecked: guarded by `lock`.
     private let lock = Lock()
@@ -173,7 +173,7 @@ struct HeldVersionTests {
     let first = try Database.open(folder.path("a.sheaf"))
     let coordination = first.coordination
     let (slot, _) = try coordination.hold { try first.parts.pipeline.visible() }
-    // As if by a process that is gone, and had the place that the next handle takes.
+    // As left by a dead process that had the slot which the next handle takes.
     coordination.word(Coordination.Offset.readers + slot * 64).store(999 << 16 | 2)
     let second = try Database.open(folder.path("a.sheaf"))
     #expect(try coordination.heldVersions() == [])
@@ -187,7 +187,7 @@ struct HeldVersionTests {
     let database = try Database.open(folder.path("a.sheaf"))
     let before = try database.parts.pipeline.visible()
     try database.write { try $0.createTable("t", columns: [Column("v", .int)]) }
-    // As if killed between its flush and this.
+    // As left by a process killed between its flush and its publication.
     database.coordination.visible.store(before)
     let other = try Database.open(folder.path("a.sheaf"))
     let transaction = try other.beginWrite()

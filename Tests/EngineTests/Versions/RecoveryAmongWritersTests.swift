@@ -4,18 +4,18 @@ import Testing
 
 @testable import Engine
 
-/// Whoever looks at the slots while others commit finds the newest version, and calls nothing
-/// damaged that is not.
+/// Reading the slots while others commit finds the newest version, and reports no damage where there is
+/// none.
 @Suite("Slots that others write")
 struct RecoveryAmongWritersTests {
-  /// Another's file, in which that one commits right after every look at the slots.
+  /// A file whose other writer commits right after every read of the slots.
   private final class RacingStorage: Storage {
     let inner: RecordingStorage
     let path = "memory.sheaf"
     private let looks = Guarded(0)
     private let commits: @Sendable (Int) -> Void
 
-    /// - Parameter commits: called after each look at the slots, with the number of those before.
+    /// - Parameter commits: called after each read of the slots, with the number of reads before.
     init(_ inner: RecordingStorage, commits: @escaping @Sendable (Int) -> Void) {
       self.inner = inner
       self.commits = commits
@@ -53,7 +53,7 @@ struct RecoveryAmongWritersTests {
       try transaction.createTable("t", columns: [Column("a", .int)])
       try transaction.table("t").insert([.int(0)])
     }
-    // From here on pages are used again and again.
+    // From now on pages are used again.
     for number in 0..<4 { Self.commit(database, number) }
     return (database, storage)
   }

@@ -50,9 +50,8 @@ struct RoundTests {
     try again.close()
   }
 
-  /// The order in which an update was lost: a flusher looked at what is due just when its handle
-  /// took over the other's commits. The schedules of `FileScheduleTests` find it; here threads run
-  /// freely.
+  /// The order in which an update was lost: a flusher looked for due work just when its handle took
+  /// over the other's commits. The schedules of `FileScheduleTests` find it; here threads run freely.
   @Test("Two handles that write by turns, with their flushers, lose no update")
   func byTurns() throws {
     let folder = TemporaryFolder()

@@ -28,7 +28,7 @@ struct VersionCellTests {
       while isDone.load() == 0 {
         number += 1
         cell.store(Self.record(number))
-        // Now and then several come at once; a reader has to get through all the same.
+        // Sometimes several stores come at once; a reader must succeed all the same.
         for _ in 0..<number % 64 { _ = isDone.load() }
       }
     }

@@ -14,8 +14,9 @@ struct WriterQueueTests {
     try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
     let asked = Guarded(0)
     for failing in [1, 2, 3] {
-      // Of a writer whose place another has come behind, the first unlocking is that of the seat in which it
-      // rested, the second that of the registration, and, if another comes again, the third that of its seat.
+      // For a writer that rests, and behind which another has come, the first unlocking is that of its
+      // seat, the second that of the registration, and, if another comes again, the third that of its
+      // new seat.
       asked.withLock { $0 = 0 }
       database.queue.refusesToUnlock = {
         asked.withLock { count in
@@ -37,11 +38,11 @@ struct WriterQueueTests {
       }
       #expect(asked.withLock(\.self) >= failing)
       database.queue.refusesToUnlock = nil
-      // In another process's place: a handle of its own.
+      // A handle of its own stands for another process.
       let other = try Database.open(folder.path("a.sheaf"))
       try other.write { _ = try $0.table("t").insert([.int(9)]) }
       try other.close()
-      // So that something rests.
+      // Something rests then.
       try database.write { _ = try $0.table("t").insert([.int(10)]) }
     }
     #expect(try database.snapshot().table("t").count == 8)
@@ -49,7 +50,7 @@ struct WriterQueueTests {
     #expect(folder.names() == ["a.sheaf"])
   }
 
-  /// Takes a ticket, as somebody who is gone again.
+  /// Takes a ticket and leaves.
   private static func comes(to database: Database) {
     _ = database.coordination.word(Coordination.Offset.nextTicket).increment()
   }
@@ -65,10 +66,11 @@ struct WriterQueueTests {
       return false
     }
     for _ in 0..<5 { database.queue.leave(try database.queue.enter()) }
-    // The registration of the first.
+    // The first one's registration.
     #expect(unlocked.withLock(\.self) == 1)
     #expect(!database.othersWait && !other.othersWait)
-    // The other does not wait for one that rests, and that one does not sit down while the other is in turn.
+    // The other does not wait for a writer that rests, and that one does not take its seat while the
+    // other has its turn.
     let turn = try other.queue.enter(waiting: Waiting(seconds: 0.1))
     #expect(throws: CoordinationError.self) {
       _ = try database.queue.enter(waiting: Waiting(seconds: 0.1))
@@ -106,7 +108,7 @@ struct WriterQueueTests {
     let asked = Guarded(0)
     for _ in 0...Coordination.Offset.seatCount {
       asked.withLock { $0 = 0 }
-      // The second unlocking is that of the seat, which is given up because another has come.
+      // The second unlocking is that of the seat, which is given up because another writer has come.
       database.queue.refusesToUnlock = {
         asked.withLock { count in
           count += 1
@@ -131,7 +133,7 @@ struct WriterQueueTests {
     let (lock, moved) = (folder.path("a.sheaf-lock"), folder.path("moved"))
     try System.rename(lock, to: moved)
     try FileManager.default.copyItem(atPath: moved, toPath: lock)
-    // As after `checkLockFile`, which a transaction asks first.
+    // As after `checkLockFile`, which transactions call first.
     #expect(throws: CoordinationError.lockFileLost(database.coordination.path)) {
       _ = try database.queue.enter()
     }

@@ -1,6 +1,6 @@
 import Importer
 
-/// One way of feeding an input to the fast splitter and parser.
+/// A way of feeding an input to the fast splitter and parser.
 struct Feed: CustomStringConvertible {
   var dialect = Dialect.rfc4180
   var columnCount = 2

@@ -36,7 +36,7 @@ import TestSupport
     "a|||b||c|", "||\n|||\n||||\n", "\"a||b\"||c\n", "a\\||b||c\n", "a||\"b\" ||  \"c\"\n",
     "a§b§\"c§d\"\n",
     "|", "a|", "a||", "é§美\n",
-    // Text behind closing quotes, which lenient dialects keep.
+    // Text behind closing quotes, which lenient dialects accept.
     "\"a\" b ,c\n", "\"a\"\"b\"c\"d,\"e\"f\n", "\"\"a,\"\"\"\"b\"c\"\"\n", "\"a\\\"b\"\\,c,d\n",
     "'a' b||'c'd\n",
     "\"a\" \"b\",\"c\" \n",
@@ -134,7 +134,7 @@ import TestSupport
     }
   }
 
-  /// Blocks of 64 bytes begin anywhere within a case.
+  /// Each case begins at every place of a block of 64 bytes.
   @Test(arguments: [.rfc4180, whitespace].compactMap(\.self))
   func handPickedCasesAcrossBlockEdges(dialect: Dialect) throws {
     let separator = dialect.isWhitespace ? "  " : ","
@@ -153,10 +153,10 @@ import TestSupport
     }
   }
 
-  /// Whole blocks with neither quotes nor carriage returns, and what they mean for a quote behind them.
+  /// Whole blocks without quotes and carriage returns, followed by a quote.
   @Test func quotesBehindPlainBlocks() throws {
     let tail = "\"l1\nl2\",c\r\n" + String(repeating: "t,u\n", count: 20)
-    // The first block behind one with quotes is not taken to be plain: several are needed.
+    // Several blocks are needed: the first one behind a block with quotes does not count as plain.
     let counts = Array(0..<70) + Array(stride(from: 126, to: 264, by: 3))
     for before in [
       "", "a", "a,", "a,b\n", "a,b\r", "\"a\n\"", "\"a\n\",", "\"a\n\",b", "\"a\n",
@@ -171,7 +171,7 @@ import TestSupport
     }
   }
 
-  /// A read that ends between the two bytes of a pair, behind plain blocks and before others.
+  /// A read ends between the two bytes of a pair, behind plain blocks and before others.
   @Test func pairsAroundReadsBetweenPlainBlocks() throws {
     let end = String(repeating: "t,u,v,w\n", count: 30)
     for count in 64..<200 {
@@ -220,8 +220,8 @@ import TestSupport
     }
   }
 
-  /// Text in which everything that matters is frequent; some inputs are well-formed for long
-  /// stretches, so that the fast way is taken as well.
+  /// Text with many structural characters; some inputs are well-formed for long stretches, so that the
+  /// fast path is taken, too.
   static func generated(_ random: inout SplitMix64) -> [UInt8] {
     let wild: [String] = [
       "\"", "\"", "\"\"", ",", ",", "\n", "\r", "\r\n", " ", "a", "b", "cd", "é", "美", "😀", ";",
@@ -241,7 +241,7 @@ import TestSupport
       Bool.random(using: &random)
       ? [","] : [" ", "  ", "   ", "\t", String(repeating: " ", count: 70)]
     let isWild = Int.random(in: 0..<3, using: &random) == 0
-    // Whole blocks without quotes are rare among the others.
+    // Other inputs rarely have whole blocks without quotes.
     let usual =
       Int.random(in: 0..<3, using: &random) == 0 ? fields.filter { !$0.contains("\"") } : fields
     let hasInvalid = Int.random(in: 0..<4, using: &random) == 0
@@ -264,8 +264,8 @@ import TestSupport
 }
 
 extension Dialect {
-  /// Whether other dialects are not read as this one: most have a delimiter of one byte and a quote written
-  /// twice, and nothing else.
+  /// Whether the dialect has a path of its own: most have a delimiter of one byte and double their
+  /// quotes, and nothing else.
   fileprivate var isTriedAtEverySplit: Bool {
     self == .rfc4180 || delimiter.count > 1 || isWhitespace || escape != quote || comment != nil
   }

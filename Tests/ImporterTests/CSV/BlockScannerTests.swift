@@ -3,7 +3,7 @@ import Testing
 
 @testable import Importer
 
-/// The masks of 64 bytes: by the processor's instruction, without it, and byte by byte.
+/// The masks of 64 bytes, by the processor's instruction, by arithmetic, and byte by byte.
 @Suite struct BlockScannerTests {
   @Test func masks() throws {
     var random = SplitMix64(seed: 1)
@@ -16,9 +16,9 @@ import Testing
         dialect.delimiter.first, dialect.quote ?? 0, 0x0A, 0x0D, 0, 0x7F, 0x80, 0xFF, 0x09,
       ]
       for round in 0..<2000 {
-        // Bytes behind the block are none of it, whatever its address.
+        // The bytes behind the block do not count, whatever its address.
         let start = round % 17
-        // Of some blocks, only the bytes around them are special.
+        // In some rounds only the bytes around the block are special.
         let isPlain = round % 7 == 0
         let bytes = (0..<96).map { index -> UInt8 in
           if isPlain, index >= start, index < start + 64 {
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// Against a walk over the lines.
+  /// Compared with a walk over the lines.
   @Test func textsBehindBlanks() {
     var random = SplitMix64(seed: 2)
     for round in 0..<3000 {
@@ -73,7 +73,7 @@ import Testing
       }
       let found = BlockScanner.texts(begins, blanks: blanks)
       #expect(found.texts == expected, "round \(round)")
-      // Where a line begins behind the block, there are no blanks of it yet.
+      // Where a line begins behind the block, none of its blanks were seen.
       #expect(found.endsBlank == (isBlank && bytes[63] != 0x0A), "round \(round)")
     }
   }

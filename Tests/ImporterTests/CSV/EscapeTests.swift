@@ -3,7 +3,7 @@ import Testing
 
 @testable import Importer
 
-/// Escapes at every place of fields of every length around that of the vectors they are looked for with.
+/// Escapes at every place of fields of about the length of the vectors that search them.
 @Suite struct EscapeTests {
   @Test(arguments: [nil, 0x5C] as [UInt8?])
   func everyPlace(escape: UInt8?) throws {
@@ -15,13 +15,13 @@ import Testing
       for place in 0...length {
         var field = (0..<length).map { UInt8(0x61 + $0 % 26) }
         field.insert(contentsOf: special, at: place)
-        // Several, some of them next to each other.
+        // Several escapes, some adjacent.
         for _ in 0..<Int.random(in: 0...3, using: &random) {
           let other = Int.random(in: 0...length, using: &random)
           if other != place + 1 { field.insert(contentsOf: special, at: min(other, place)) }
         }
         records += [0x22] + field + Array("\",".utf8)
-        // Without quotes an escape is one all the same.
+        // An escape counts outside quotes, too.
         records += escape.map { [0x78, $0, 0x2C] + field.prefix(place + 2) } ?? Array("1".utf8)
         records.append(0x0A)
       }
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// Chunks lie back to back, and so do the places of their unescaped fields.
+  /// Chunks are adjacent in memory, and so is the space for their unescaped fields.
   @Test func leavesTheNextChunkAlone() throws {
     for length in 1...40 {
       let field = [UInt8](repeating: 0x61, count: length)

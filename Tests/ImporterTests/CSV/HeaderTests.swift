@@ -1,6 +1,7 @@
 import Importer
 import Testing
 
+/// Names of columns, from the header or made up.
 @Suite struct HeaderTests {
   @Test func namesAreTrimmedAndKept() {
     let header = Header(["App", " Content Rating\t", "app"])

@@ -5,9 +5,10 @@ import TestSupport
 
 @testable import Importer
 
-/// Pieces that several threads read ahead give the chunks of one thread that reads on and on, to the byte.
+/// Pieces that several threads read ahead give the same chunks, to the byte, as one thread that reads
+/// on.
 @Suite("Reading ahead") struct ReadAheadTests {
-  /// All that can be told of a chunk.
+  /// Everything that a chunk tells.
   private struct Told: Equatable {
     let numbers: [Int]
     let flags: [Bool]
@@ -27,17 +28,17 @@ import TestSupport
 
   private struct Outcome: Equatable {
     var chunks: [Told] = []
-    /// Where a record is too long, it may have been given up inside quotes or behind them.
+    /// The message for a record that is too long depends on whether it was given up inside quotes.
     var error = ""
     var wasReadAhead = false
   }
 
-  /// How a splitter is asked.
+  /// The parameters of a splitter.
   private struct Way {
     var limits = ChunkLimits()
     var dialect = Dialect.rfc4180
     var blankLinesAreRecords = false
-    /// Of the chunks in turn; the last for all others.
+    /// The limits of the chunks in turn; the last one is for all others.
     var recordLimits = [Int.max]
     var skippedLines = 0
   }
@@ -57,7 +58,7 @@ import TestSupport
       while let chunk = try splitter.next(
         recordLimit: way.recordLimits[min(index, way.recordLimits.count - 1)])
       {
-        // The chunk is let go of: its memory is used again.
+        // The chunk is released: its memory is used again.
         outcome.chunks.append(Told(chunk))
         index += 1
       }
@@ -81,7 +82,7 @@ import TestSupport
       "5\" disk", " \"blank\" ", "\"a\"b", "\"a\"b\"c", "a\"\"b", "\"", "'q'", "\t\"t\"", "a\"",
     ]
     let ends = ["\n", "\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\r\r", "\n\r"]
-    // Of some texts all is sound, of others nothing.
+    // Some texts are entirely sound, others not at all.
     let oddity = [0, 0, 3, 40].randomElement(using: &random) ?? 0
     let quoting = [0, 2, 10].randomElement(using: &random) ?? 0
     let end = Bool.random(using: &random) ? 1 : ends.count
@@ -148,7 +149,7 @@ import TestSupport
     #expect(ahead > 0)
   }
 
-  /// What is read ahead is one state of a file, what is read behind it a later one.
+  /// A file that changes: reading ahead gives its earlier state, later reads its new one.
   private final class ChangingSource: ByteSource, PositionedSource, @unchecked Sendable {
     // @unchecked: as `MemorySource`; `early` is constant.
     let name = "changing"
@@ -156,7 +157,7 @@ import TestSupport
     var isCancelled: @Sendable () -> Bool = { false }
     private let early: [UInt8]
     private let late: MemorySource
-    /// Where reading fails.
+    /// The offset at which reading fails.
     private let failsAt: Int
     private var position = 0
 
@@ -185,7 +186,7 @@ import TestSupport
     var positioned: (any PositionedSource)? { self }
 
     func readAhead(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
-      // What lies behind can be read.
+      // Bytes behind the failing ones can be read.
       let room = failsAt >= offset ? min(buffer.count, failsAt - offset) : buffer.count
       return MemorySource(early).readAhead(into: .init(rebasing: buffer[..<room]), at: offset)
     }
@@ -244,7 +245,7 @@ import TestSupport
     }
     #expect(try isReadAhead(MemorySource(text), small))
     #expect(try !isReadAhead(MemorySource(text), threads: 0, small))
-    // The first read is 300 bytes; each thread is to have two pieces of 256.
+    // The first read is 300 bytes; each thread needs two pieces of 256.
     #expect(try !isReadAhead(MemorySource(Array(text[..<811])), small))
     for (bytes, threads) in [(812, 1), (1323, 1), (1324, 2), (5000, 3)] {
       let splitter = RecordSplitter(
@@ -295,7 +296,7 @@ import TestSupport
             blankLinesAreRecords: false)
         }
       }
-      // But for the first, which has something before it that is not known.
+      // All but the first, which follows unknown bytes.
       for index in stride..<strides * stride { text[index] = 0x0A }
       #expect(scan(facts) == expected)
       #expect(scan(nil) != expected)

@@ -1,6 +1,7 @@
 import Importer
 import Testing
 
+/// The limits and special cases of `RecordParser`; `AgreementTests` compares its results.
 @Suite struct RecordParserTests {
   private func parse(
     _ bytes: [UInt8], columnCount: Int, ragged: ImportOptions.Ragged = .reject
@@ -48,8 +49,8 @@ import Testing
     #expect(tooMany.rowCount == 0 && tooMany.surplus.isEmpty && tooMany.malformed.count == 1)
   }
 
-  /// Every two-byte start and every four-byte combination of edge values, against the standard
-  /// library's own decoder.
+  /// Every start of two bytes and every combination of four edge values, compared with the standard
+  /// library's decoder.
   @Test func ill_formedUTF8IsFoundExactly() throws {
     let edges: [UInt8] = [
       0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC,
@@ -69,7 +70,7 @@ import Testing
   }
 
   @Test func unescapedTextNeverOutgrowsItsScratch() throws {
-    // Records that are parsed twice, each with doubled quotes: what the first time wrote is dropped.
+    // Records that are parsed twice and have doubled quotes: what the first pass wrote is dropped.
     for length in 90..<110 {
       let record = "\"\"\"" + String(repeating: "x", count: length) + "\",\"a\"b\n"
       let input = Array(String(repeating: record + "\"\"\"y\"\"\",z\n", count: 50).utf8)

@@ -1,6 +1,7 @@
 import Importer
 import Testing
 
+/// The chunks of `RecordSplitter`: record numbers, offsets, limits and memory.
 @Suite struct RecordSplitterTests {
   private func chunks(
     _ text: String, readSizes: [Int] = [], limits: ChunkLimits = .init(),
@@ -45,7 +46,7 @@ import Testing
       #expect(chunks.map(\.byteOffset) == [3, 5])
       #expect(chunks.map { text($0) } == ["a\n", "b\n"])
     }
-    // Not at the start, it is data.
+    // Elsewhere than at the start it is data.
     #expect(
       try chunks("a\n\u{FEFF}b\n", recordLimit: 1).map { text($0) } == ["a\n", "\u{FEFF}b\n"])
   }
@@ -73,7 +74,7 @@ import Testing
     let found = try chunks("\n\r\n\n")
     #expect(found.map(\.recordCount) == [0])
     #expect(found.first?.lineBreaks == 3)
-    // Memory stays bounded all the same.
+    // Memory stays bounded.
     let many = try chunks(
       String(repeating: "\n", count: 1000), limits: .init(chunkBytes: 100))
     #expect(many.count == 10 && many.allSatisfy { $0.recordCount == 0 })
@@ -89,7 +90,7 @@ import Testing
             source: MemorySource(
               Array(("a,b\r\n\"\n\"\n" + record + end).utf8), readSizes: readSizes),
             limits: .init(maximumRecordBytes: limit))
-          // What comes before a record that is too long is not lost with it.
+          // Records before one that is too long are not lost.
           let before = try #require(try splitter.next(recordLimit: isTooLong ? .max : 2))
           #expect(before.recordCount == 2 && before.byteCount == 9 && !before.isLast)
           #expect(before.lineBreaks == 3)
@@ -116,8 +117,8 @@ import Testing
     }
   }
 
-  /// The scan state is kept between reads; a second look at all bytes for each of these reads would
-  /// take hours.
+  /// The scan state is kept between reads: scanning all bytes again for each of these reads would take
+  /// hours.
   @Test(.timeLimit(.minutes(60)))
   func longRecordInSmallReadsIsScannedOnce() throws {
     let length = 8 << 20
@@ -140,7 +141,7 @@ import Testing
     var number = 0
     while let chunk = try splitter.next(recordLimit: 1000) {
       held.append(chunk)
-      // A few are in flight at a time, as in an import.
+      // A few chunks are held at a time, as in an import.
       guard held.count == 5 || chunk.isLast else { continue }
       for chunk in held {
         let parsed = parser.parse(chunk)

@@ -1,11 +1,11 @@
 import Importer
 
-/// CSV as slowly and obviously as possible, written from the rules of docs/csv.md: a position in an
-/// array, a function for each rule. What the fast splitter and parser are compared with.
+/// The slowest and most obvious CSV parser, written from the rules of docs/csv.md: a position in an
+/// array, a function for each rule. The fast splitter and parser are compared with it.
 struct ReferenceParser {
   struct Record: Equatable {
     var fields: [[UInt8]?] = []
-    /// Where each field begins in the input.
+    /// The input offset of each field.
     var fieldStarts: [Int] = []
     var start = 0
     /// Without the record end.
@@ -22,7 +22,7 @@ struct ReferenceParser {
 
   let bytes: [UInt8]
   private(set) var records: [Record] = []
-  /// What was let pass, with the line of each.
+  /// Lines with tolerated deviations.
   private(set) var blankLines: [Int] = []
   private(set) var comments: [Int] = []
   private(set) var strayQuotes: [Int] = []
@@ -90,7 +90,7 @@ struct ReferenceParser {
       && bytes[at] != dialect.escape
   }
 
-  /// What an escape here makes literal; empty when it is none, or stands for itself.
+  /// The bytes that an escape here makes literal; empty if it is no escape, or stands for itself.
   private var escaped: [UInt8] {
     guard let escape = dialect.escape, escape != dialect.quote, stands([escape]),
       at + 1 < bytes.count

@@ -4,7 +4,8 @@ import Testing
 @testable import Engine
 @testable import Importer
 
-/// Amounts of money, shares, long decimals and UUIDs: what is found, what is told, and what is neither.
+/// Amounts of money, shares, long decimals and UUIDs: what is found in columns, what is noted, and what
+/// is neither.
 @Suite struct AmountTests {
   private func found(_ values: [String], delimiter: UInt8 = 0x3B) -> [String] {
     let finder = NotationFinder(toldFormats: [], toldNumbers: nil, delimiter: delimiter)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// Types that are found without encoding are those that encoding finds.
+/// Types found without encoding are those found with it.
 @Suite struct ColumnClassifierTests {
   /// The readings of all columns, chunk by chunk.
   private static func readings(
@@ -44,7 +44,7 @@ import Testing
     let late = Int.random(in: 0..<60, using: &random)
     for record in 0..<60 {
       var fields = columns.map { $0.randomElement(using: &random) ?? "" }
-      // A value of another kind comes late, or a record is too long.
+      // A late value is of another kind, or a record is too long.
       if record == late { fields[0] = Self.values.randomElement(using: &random)?.first ?? "" }
       if record % 13 == 12, seed % 3 == 0 { fields += ["5", record % 2 == 0 ? "x" : "6"] }
       csv += fields.joined(separator: ",") + "\n"

@@ -2,21 +2,21 @@ import Engine
 import Importer
 import Testing
 
-/// Points and commas in numbers, as other columns of the input show what they mean.
+/// What points and commas in numbers mean, as other columns of the input show.
 @Suite struct DecimalMarksTests {
   @Test(
     arguments: [
-      // Commas between thousands, as other columns have decimal points, in whatever notation.
+      // A comma between thousands, since other columns have decimal points, in any notation.
       ("1.50;1,234\n2.5;567\n", "a double, b int 1,234", "\"a\":1.50,\"b\":1234"),
       ("1,234.5;1,234\n2;5,678\n", "a double 1,234.5, b int 1,234", "\"a\":1234.5,\"b\":1234"),
       ("1,234,567;1,234\n2;5,678\n", "a int 1,234, b int 1,234", "\"a\":1234567,\"b\":1234"),
       ("0.500;1,234\n0.25;5,678\n", "a double, b int 1,234", "\"a\":0.500,\"b\":1234"),
-      // Decimal commas, as others are.
+      // A decimal comma, since other columns have it.
       ("1,50;1,234\n2,5;5,678\n", "a double 1,5, b double 1,5", "\"a\":1.5,\"b\":1.234"),
-      // A point before three digits may stand between thousands there.
+      // A point before three digits may be one between thousands there.
       ("1,50;1.234\n2,5;5.678\n", "a double 1,5, b text", "\"a\":1.5,\"b\":\"1.234\""),
       ("1.234,5;1.234\n2;-5.678\n", "a double 1.234,5, b text", "\"a\":1234.5,\"b\":\"1.234\""),
-      // Not: other points, both marks elsewhere, nothing elsewhere, whole numbers elsewhere, texts.
+      // No: other points, both marks elsewhere, nothing elsewhere, whole numbers elsewhere, texts.
       ("1,50;1.234\n2,5;5.67\n", "a double 1,5, b double", "\"a\":1.5,\"b\":1.234"),
       ("1,50;0.234\n2,5;5.678\n", "a double 1,5, b double", "\"a\":1.5,\"b\":0.234"),
       ("1.234;1,234\n2.345;5,678\n", "a double, b text", "\"a\":1.234,\"b\":\"1,234\""),
@@ -42,14 +42,14 @@ import Testing
     #expect(try folder.exportText(.jsonl).split(separator: "\n")[0].hasPrefix("{\(first)"))
   }
 
-  /// A third column with both marks leaves everything as it was.
+  /// A third column with both marks leaves the columns as they were.
   @Test func bothMarks() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a;b;c\n1,50;1.234;1.5\n2,5;5.678;2.5\n") { $0.delimiter = ";" }
     #expect(try folder.types() == "a double, b double, c double")
   }
 
-  /// What the user says stands, and so does the table.
+  /// What the user gives counts more, and so does the table.
   @Test func whatIsToldStays() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a;b\n1,50;1.234\n2,5;5.678\n") {
@@ -63,7 +63,7 @@ import Testing
       $0.types = .named(["b": .text])
     }
     #expect(try told.types() == "a double, b text")
-    // A column that is there keeps its type.
+    // An existing column keeps its type.
     let there = try ImportFolder()
     try there.importCSV("a;b\n1,50;1.25\n") { $0.delimiter = ";" }
     let report = try there.importCSV("a;b\n1,50;1.234\n") { $0.delimiter = ";" }
@@ -71,7 +71,7 @@ import Testing
     #expect(!report.notes.contains { $0.contains("it is text") }, "\(report.notes)")
   }
 
-  /// Night after night the same, also where one night has nothing to tell.
+  /// Every night reads numbers alike, also a night whose other columns show nothing.
   @Test func nights() throws {
     let folder = try ImportFolder()
     for night in ["1.5;1,234\n", "7;2,345\n", "1.25;1,234,567\n"] {

@@ -4,11 +4,11 @@ import Testing
 @testable import Engine
 @testable import Importer
 
-/// Tables of one column whose values contain commas or blanks, and tables of two that look like them.
+/// Tables of one column whose values have commas or blanks, and tables of two that look like them.
 @Suite struct LoneColumnTests {
   private static let stamps = (1...7).map { "2020-01-0\($0) 12:30:00" }
 
-  /// What is found in some lines: whether it is certain; nil where they are no such values.
+  /// Whether lines are values of one column, and whether that is certain; nil if they are not.
   private func verdict(_ lines: [String], _ delimiter: String = ",", isWhole: Bool = true) -> Bool?
   {
     guard let pattern = ShortPattern(Array(delimiter.utf8)) else { return nil }
@@ -57,7 +57,7 @@ import Testing
     #expect(verdict(lines) == nil)
   }
 
-  /// Blanks are delimiters of last resort.
+  /// Blanks are delimiters only if nothing else is.
   @Test func blanks() {
     #expect(verdict(["timestamp"] + Self.stamps, " ") == true)
     #expect(verdict(Self.stamps, " ") == true)
@@ -68,7 +68,7 @@ import Testing
     #expect(verdict(["price", "1,5", "2,5"], ";") == nil)
   }
 
-  /// A line that was cut off says nothing, and neither do lines behind it.
+  /// A truncated line tells nothing, nor do lines behind it.
   @Test func cutLines() {
     #expect(verdict(["price", "1,5", "2,"], isWhole: false) == true)
     let long = String(repeating: "1", count: 100)
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  /// What a person says is done.
+  /// A delimiter that is given is used.
   @Test func isTold() throws {
     let folder = try ImportFolder()
     try folder.importCSV("price\n1,5\n2,5\n") {

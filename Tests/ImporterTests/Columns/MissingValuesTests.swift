@@ -2,7 +2,7 @@ import Engine
 import Importer
 import Testing
 
-/// What stands for a missing value without having been told.
+/// Spellings that count as missing values without an option.
 @Suite struct MissingValuesTests {
   @Test(arguments: [
     ("NA\n5\n-7", "int", "\n5\n-7"), ("5\n-\n1.5", "double", "5\n\n1.5"),
@@ -10,7 +10,7 @@ import Testing
     ("N/A\n25/08/2018\nn/a", "date", "\n25/08/2018\n"), (" NA \n 5", "int", "\n 5"),
     ("#N/A\n1,5", "double", "\n1,5"), ("NA\nyes\nno", "bool", "\nyes\nno"),
     ("NA\ninf\n1.5", "double", "\ninf\n1.5"),
-    // Texts, ambiguous dates, and words alone or in quotes stay as they are.
+    // Texts, ambiguous dates, and words that are alone or in quotes stay as they are.
     ("NA\nDE", "text", "NA\nDE"), ("-\n03/08/2018", "text", "-\n03/08/2018"),
     ("NA\nNA", "text", "NA\nNA"), ("\"NA\"\n5", "text", "NA\n5"),
     ("NA\n\"NA\"\n5", "text", "NA\nNA\n5"), ("?\n5", "text", "?\n5"),
@@ -35,7 +35,8 @@ import Testing
       report.notes.contains { $0.contains("is taken as null") } == isNull, "\(report.notes)")
   }
 
-  /// What has been read as null cannot be had back: a text behind it is rejected, and told how it is kept.
+  /// A spelling that was read as null is lost: a later text is rejected, and the error says how to keep
+  /// it.
   @Test func aTextBehindThem() throws {
     func csv(_ last: String) -> String {
       "code,n\nNA,1\n" + (1...2500).map { "\($0),\($0)\n" }.joined() + "\(last),0\nNA,3\n7,4\n"
@@ -52,7 +53,7 @@ import Testing
       #expect(reasons.contains("'DE' in column 'code' is not an int"), "\(reasons)")
       #expect(reasons.contains("--types 'code:text'"), "\(reasons)")
       #expect(report.columns[0].nulls == 2)
-      // Another number is one.
+      // A further number is accepted.
       let wider = try ImportFolder()
       let widened = try wider.importCSV(csv("1.5")) { $0.batchSize = batch }
       #expect(widened.rejected == 0)
@@ -67,7 +68,7 @@ import Testing
     #expect(try kept.exportText() == csv("DE"))
   }
 
-  /// The next night the table has the type already; and a table's text stays text.
+  /// The next night finds the column's type; a text column stays text.
   @Test func nextNight() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b\n1,x\nNA,y\n") { $0.header = .firstRecord }
@@ -77,7 +78,7 @@ import Testing
     try texts.importCSV("a,b\nDE,x\nNA,y\n") { $0.header = .firstRecord }
     try texts.importCSV("a,b\nNA,x\n2,y\n") { $0.header = .firstRecord }
     #expect(try texts.exportText() == "a,b\nDE,x\nNA,y\nNA,x\n2,y\n")
-    // Emptied, it may be guessed anew.
+    // In an emptied table the types may be guessed anew.
     try texts.importCSV("a,b\nNA,x\n2,y\n") {
       $0.header = .firstRecord
       $0.truncate = true
@@ -85,7 +86,8 @@ import Testing
     #expect(try texts.types() == "a int, b text")
   }
 
-  /// Interrupted anywhere, also where all was null so far, an import goes on to the same end.
+  /// An import interrupted anywhere, also while all values were null so far, resumes to the same
+  /// result.
   @Test(arguments: [
     ("1.5", 0), ("2018-08-03", 1), ("2018-08-03 10:00", 1), ("25/08/2018", 2), ("DE", 0), ("x", 1),
   ])
@@ -123,7 +125,7 @@ import Testing
     #expect(all.rejected == (last == "DE" || last == "x" ? 1 : 0))
   }
 
-  /// Exports that put every field in quotes say nothing of what is missing otherwise.
+  /// Where every field is in quotes, quotes do not make an empty field a text.
   @Test func emptyFieldsInQuotes() throws {
     let folder = try ImportFolder()
     let csv = "\"n\",\"t\"\n\"7\",\"\"\n\"\",\"x\"\n\"9\",\"y\"\n"
@@ -137,7 +139,7 @@ import Testing
       $0.types = .named(["n": .double])
     }
     #expect(try told.types() == "n double, t text")
-    // Where others are without quotes, one in quotes is a text.
+    // Where other fields have no quotes, a field in quotes is a text.
     for csv in ["n,t\n\"\",x\n7,\n,y\n", "n,t\n\"\",x\n7,z\n", "n,t\n\"\",\"x\"\n\"7\",\n"] {
       let mixed = try ImportFolder()
       try mixed.importCSV(csv) { $0.header = .firstRecord }

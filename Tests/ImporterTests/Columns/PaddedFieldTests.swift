@@ -54,7 +54,7 @@ import Testing
     let (folder, _) = try imported(csv) { $0.trimsFields = true }
     #expect(try folder.exportText() == "k,t,n\na,x,\nb,\"\",5\n")
     #expect(try folder.types() == "k text, t text, n int")
-    // With a quote that is doubled, and words for null.
+    // With a doubled quote, and with words for null.
     let (other, _) = try imported("t,n\n\" a \"\"b\"\" \", NULL \n\"  \"\"\",7\n") {
       $0.trimsFields = true
       $0.nulls = ["NULL"]
@@ -62,7 +62,7 @@ import Testing
     #expect(try other.exportText() == "t,n\n\"a \"\"b\"\"\",\n\"\"\"\",7\n")
   }
 
-  /// Keys are compared as they are spelled: one with blanks is another, and found by no number.
+  /// Keys are compared as they are spelled: a key with blanks is another one, and no number finds it.
   @Test func keys() throws {
     let csv = "id,x\n1,a\n 1,b\n"
     let (folder, _) = try imported(csv) { $0.key = "id" }
@@ -86,13 +86,13 @@ import Testing
     #expect(repeated.updated == 1)
   }
 
-  /// `+4930123456` is dialled, not counted.
+  /// `+4930123456` is a telephone number, not an integer.
   @Test func telephoneNumbers() throws {
     let (folder, _) = try imported("p,n\n+4930123456,+5\n004930123456,7\n")
     #expect(try folder.types() == "p text, n int")
     let (plus, _) = try imported("p,n\n+4930123456,+5\n+4930123457,7\n")
     #expect(try plus.types() == "p text, n int")
-    // Emptied, the column is guessed anew, and is the same again.
+    // In an emptied table the column is guessed anew, with the same result.
     try plus.importCSV("p,n\n+4930123456,+5\n+4930123457,7\n") {
       $0.header = .firstRecord
       $0.truncate = true

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Importer
 
-/// Which of three short numbers is the day, the month and the year.
+/// Which of three short numbers are the day, the month and the year.
 @Suite struct ShortDatesTests {
   @Test(arguments: [
     ("25.08.18 03.08.18", "%d.%m.%y"), ("3.8.18 25.8.18", "%d.%m.%y"), ("25.08.18 25.08.19", nil),
@@ -11,7 +11,7 @@ import Testing
     // 18 may be the day or the year.
     ("18/08/03 18/08/04", nil), ("18/08/03 18/09/25", nil), ("03/08/18 04/08/18", nil),
     ("25/08/18", nil),
-    // Versions, parts, chapters.
+    // Numbers of versions, parts and chapters.
     ("1.15.02 2.10.03", nil), ("1-13-02 2-14-03", nil), ("12-25-18 01-02-18", "%m-%d-%y"),
     ("25.08.18 x", nil), ("25.08.2018 03.08.18", nil), ("40.08.18 25.08.18", nil),
     ("25.13.18 03.08.18", nil), ("25.08.18.1 03.08.18.2", nil),
@@ -37,7 +37,7 @@ import Testing
       ("1/2/20 3/4/20", "d:%d/%m/%y' or '%m/%d/%y'"), ("01.02.20 03.04.20", "d:%d.%m.%y'"),
       ("01/02/03", "d:%d/%m/%y' or '%m/%d/%y' or '%y/%m/%d'"),
       ("20-01-02 NA 20-01-03", "d:%d-%m-%y'"),
-      // Not: certain, none at all, or versions.
+      // No note: the order is certain, or these are no dates but versions.
       ("1/22/20 3/4/20", nil), ("1/2/20 x", nil), ("1.0.12 1.4.33", nil), ("", nil),
       ("1.2 3.4", nil),
     ])
@@ -48,7 +48,8 @@ import Testing
     if let found, let hint { #expect(found.contains("--date-format '" + hint), "\(found)") }
   }
 
-  /// Once for the column, with an option that does it; the next night says nothing that cannot be done.
+  /// One note for the column, with the option that helps; the next night notes only what can be
+  /// changed.
   @Test func isNoted() throws {
     let folder = try ImportFolder()
     let text = "day,x:y\n1/2/20,1/2/20\n3/4/20,3/4/20\n"

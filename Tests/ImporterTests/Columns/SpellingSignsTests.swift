@@ -4,7 +4,7 @@ import Testing
 @testable import Engine
 @testable import Importer
 
-/// Formats of dates are ruled out by the characters of a value; what they would read never is.
+/// The characters of a value exclude formats of dates, never one that would read the value.
 @Suite struct SpellingSignsTests {
   private static let values: [String: [String]] = [
     "Y": ["2018", "1999"], "y": ["18"], "m": ["8", "12"], "d": ["3", "31"],
@@ -13,7 +13,7 @@ import Testing
     "z": ["+02:00", "-0200", "Z", "CEST"],
   ]
 
-  /// A value in a format, which need not be a day of the calendar.
+  /// A value in a format; its day may not exist.
   private static func spelling(_ format: String, _ random: inout SplitMix64) -> String {
     var text = ""
     var rest = format.unicodeScalars[...]
@@ -50,7 +50,7 @@ import Testing
     #expect(read > 30 && ruledOut > 100 * formats.count / 2, "\(read) \(ruledOut)")
   }
 
-  /// The first format that fits is the same, whether the others are ruled out or tried.
+  /// The first fitting format is the same, with exclusion and without.
   @Test func theFirstStaysTheFirst() {
     for text in [
       "03.08.2018 12:30", "August 3, 2018", "2018/08/03 03:45 PM", "3 de agosto de 2018",

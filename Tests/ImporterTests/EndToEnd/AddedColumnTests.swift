@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// Columns that records get beside their fields.
+/// Columns that records get in addition to their fields.
 @Suite struct AddedColumnTests {
   private static func added() throws -> [AddedColumn] {
     [
@@ -15,7 +15,7 @@ import Testing
     ]
   }
 
-  /// Records with fields that are unescaped, surplus or missing, and such that are rejected.
+  /// Records with escaped, surplus or missing fields, and rejected ones.
   private static func csv(_ random: inout SplitMix64, records: Int) -> String {
     var csv = "id,a,b\n"
     for id in 1...records {
@@ -29,7 +29,7 @@ import Testing
     return csv
   }
 
-  /// The lines that the records begin at, and their numbers, from the slow reader.
+  /// The numbers of the records and of their first lines, by the slow reader.
   private func places(_ csv: String) -> [(record: Int, line: Int)] {
     var places: [(Int, Int)] = []
     var (line, isQuoted, isAtStart, isHeader) = (1, false, true, true)
@@ -73,7 +73,7 @@ import Testing
       $0.addedColumns = try Self.added()
     }
     let note = "seed \(seed), \(batch)"
-    // The fields are what they were.
+    // The fields stay the same.
     let database = try Database.open(folder.database)
     defer { try? database.close() }
     let table = try database.snapshot().table("t")

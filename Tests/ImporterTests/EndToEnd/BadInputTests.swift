@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// Inputs that are unusual or wrong: each has the answer that a user would expect.
+/// Unusual or wrong inputs: each has the result that a user would expect.
 @Suite struct BadInputTests {
   /// An input, and its table as CSV.
   @Test(arguments: [
@@ -24,9 +24,9 @@ import Testing
     ("a,b\n", "a,b\n"), ("a,b", "a,b\n"),
     // One row, one field.
     ("a\n1\n", "a\n1\n"), ("name\nx", "name\nx\n"),
-    // One column: a blank line is a null there, also right after the header.
+    // With one column a blank line is a null, also right after the header.
     ("a\n\n1\n\n2\n", "a\n\n1\n\n2\n"), ("a\n\"\"\n1\n", "a\n\"\"\n1\n"),
-    // Blank lines before the header and between records of several columns mean nothing.
+    // With several columns blank lines before the header and between records do not count.
     ("\n\r\na,b\n\n1,2\n\n\n3,4\n", "a,b\n1,2\n3,4\n"),
     // All null, NUL bytes, quotes in the middle of a field.
     ("a,b\n,1\n,2\n", "a,b\n,1\n,2\n"), ("a,b\n\0,x\0y\n", "a,b\n\0,x\0y\n"),
@@ -57,7 +57,7 @@ import Testing
     let named = try ImportFolder()
     try named.importCSV("1,2\n3,4\n") { $0.header = .names(["x", "y"]) }
     #expect(try named.exportText() == "x,y\n1,2\n3,4\n")
-    // A malformed first record is a record like any other there.
+    // A malformed first record is treated like any other.
     for header in [ImportOptions.HeaderRule.absent, .names(["x", "y"])] {
       let odd = try ImportFolder()
       let rejected = try odd.importCSV([0xFF] + Array(",2\n3,4\n".utf8)) {
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  /// Names and first records longer than what is looked at to find the dialect.
+  /// Names and first records that are longer than the sample for the dialect.
   @Test func aVeryLongBeginning() throws {
     let long = String(repeating: "é,", count: 50_000)
     for csv in ["\"\(long)\",b\n1,2\n", "1;\"\(long)\n\"\n2;x\n"] {
@@ -179,7 +179,7 @@ import Testing
     #expect(try folder.exportText() == "a,b\n,1\n,\n,\"\"\nna,\n")
   }
 
-  /// Their lengths are looked at first: of long ones, only that they are long.
+  /// Lengths are compared first; texts that are too long are not compared.
   @Test func spellingsOfNullOfEveryLength() throws {
     let lengths = [1, 2, 62, 63, 64, 65, 126, 127, 128]
     let words = lengths.map { String(repeating: "x", count: $0) }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Importer
 
-/// After every kind of change to an imported table, it is exported, checked, queried, compacted and imported
-/// into as before.
+/// After every kind of change to an imported table it is exported, checked, queried, compacted and
+/// imported into as before.
 @Suite("Changed tables and imports")
 struct ChangedTableTests {
   private static let count = 3000
@@ -17,7 +17,7 @@ struct ChangedTableTests {
     return csv
   }
 
-  /// Columns of CSV, chosen and renamed, with others behind them.
+  /// The expected CSV: chosen and renamed columns, with others behind them.
   private static func expected(
     _ csv: String, _ columns: [(from: String, to: String)], added: (name: String, value: String)?
   ) -> String {
@@ -82,7 +82,7 @@ struct ChangedTableTests {
     let folder = try ImportFolder()
     try folder.importCSV(Self.csv()) { $0.batchSize = .records(500) }
     var database = try Database.open(folder.database)
-    // Overlays, before and after.
+    // Overlays, before the change and after it.
     func touch() throws {
       try database.write { transaction in
         let table = try transaction.table("t")
@@ -96,7 +96,7 @@ struct ChangedTableTests {
     let isSpellingKept = change != .several
     try touch()
     let expected = try database.write { try make(change, $0) }
-    // A double that is written anew is spelled as one.
+    // A double that is written again gets its canonical spelling.
     if isSpellingKept { try touch() }
     try database.close()
     for isCompacted in [false, true] {
@@ -133,7 +133,7 @@ struct ChangedTableTests {
       try table.setDefault("word", .text("none"))
     }
     try database.close()
-    // `size` comes back as a new column: the old values do not.
+    // `size` comes back as a new column, without the old values.
     let report = try folder.importCSV(Self.csv(50..<60), as: "more.csv")
     #expect(report.imported == 10)
     let lines = try folder.exportText().split(separator: "\n").map(String.init)

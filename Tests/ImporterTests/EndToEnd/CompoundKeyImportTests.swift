@@ -4,11 +4,12 @@ import TestSupport
 
 @testable import Importer
 
-/// Imports with a primary key of several columns give what a dictionary by tuples gives, however they are cut.
+/// Imports with a primary key of several columns give what a dictionary of tuples gives, in batches and
+/// chunks of any size.
 @Suite struct CompoundKeyImportTests {
   private static let keys = ["store", "sku"]
 
-  /// Parts that run together to the same texts, look like numbers, are quoted, null and empty.
+  /// Parts that run together to equal texts, look like numbers, are quoted, null or empty.
   private static func input(
     _ random: inout SplitMix64, _ header: String, records: Int, wide: Bool = false,
     mayBeBad: Bool = true
@@ -49,7 +50,7 @@ import TestSupport
       let reports = try [first, second].enumerated().map { index, input in
         try folder.importCSV(input, as: "\(index).csv") {
           cut.change(&$0, policy)
-          // The table's key counts, and in another order it is the same one.
+          // The table's key counts; the same columns in another order are the same key.
           $0.keys = index == 0 ? Self.keys : Self.keys.reversed()
         }
       }
@@ -109,7 +110,7 @@ import TestSupport
       }
       #expect(report.rejected == twin.rejects.count - rejects)
       if publishes {
-        // It deletes nothing, and the twin has to go on with what is there.
+        // The import deletes nothing, so the twin continues from the table's contents.
         twin = KeyTwin(columns: ["store", "sku", "a"], keys: Self.keys)
         twin.apply(try folder.export(), .update)
         #expect(report.imported + report.updated + report.unchanged > 0)
@@ -121,7 +122,7 @@ import TestSupport
     }
   }
 
-  /// The story of a job that runs every night, with texts, days and numbers in the key.
+  /// A nightly job with texts, days and numbers in its key.
   @Test func theSameFileAgain() throws {
     let folder = try ImportFolder()
     func csv(_ changed: Int?) -> String {
@@ -148,7 +149,7 @@ import TestSupport
     try folder.expectSound()
   }
 
-  /// A part is compared as it is spelled, whatever type its column has by then.
+  /// A part is compared by its spelling, whatever type its column has.
   @Test func aPartIsWidened() throws {
     let folder = try ImportFolder()
     func change(_ options: inout ImportOptions) {
@@ -228,7 +229,7 @@ import TestSupport
       }
       #expect("\(error)".contains("has the key 'a, b', not"), "\(error)")
     }
-    // Part of the key is missing, and so cannot say how new a record is.
+    // A part of the key is missing: nothing says how new a record is.
     #expect(throws: ImportError.self) { try folder.importCSV("a,c\n8,8\n", as: "u.csv") }
     let error = try #require(throws: ImportError.self) {
       try folder.importCSV("a,b,c\n8,8,8\n", as: "u.csv") {
@@ -239,7 +240,7 @@ import TestSupport
     #expect(try folder.exportText() == "a,b,c\n1,1,x\n1,2,y\n")
   }
 
-  /// `verify` looks every record up by its whole key.
+  /// `verify` looks up every record by its whole key.
   @Test func everyRecordIsVerified() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b,c\na,bc,1\nab,c,2\n") { $0.keys = ["a", "b"] }

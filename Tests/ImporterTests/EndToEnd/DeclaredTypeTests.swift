@@ -3,8 +3,8 @@ import Testing
 
 @testable import Importer
 
-/// Types that a program has declared stay when objects are imported, also into an empty table; what
-/// does not fit is rejected. Types that an import has guessed may be guessed anew.
+/// Types that a program has declared stay, also in an empty table: values that do not fit are rejected.
+/// Types that an import has guessed may be guessed anew.
 @Suite("Imports into tables with declared types")
 struct DeclaredTypeTests {
   private static let schema = Schema(
@@ -41,7 +41,7 @@ struct DeclaredTypeTests {
       #expect(report.columns.map(\.type) == Self.schema.tables[0].columns.map(\.type))
       #expect(try folder.types() == declared)
     }
-    // The program finds what it has declared.
+    // The program finds the table that it has declared.
     let database = try open(folder)
     let row = try database.read { try $0.table("t").row(at: truncate ? 0 : 2) }
     let day = try #require(CalendarDate(year: 2018, month: 8, day: 3))
@@ -51,7 +51,7 @@ struct DeclaredTypeTests {
     try folder.expectSound()
   }
 
-  /// The program could not open the file with other types than it has declared.
+  /// With other types the program could not open the file.
   @Test(arguments: [false, true])
   func areNeverWidened(truncate: Bool) throws {
     let folder = try ImportFolder()
@@ -64,7 +64,7 @@ struct DeclaredTypeTests {
     #expect(report.imported == 2 && report.rejected == 2)
     #expect(report.columns.allSatisfy { $0.widened == nil })
     #expect(try folder.types() == declared)
-    // Nor by a table that has values already, nor with everything as text.
+    // Nor do types change in a table that has values, or with all columns as text.
     let again = try folder.importCSV("n,day,stars\nx,2018-08-04,3\n8,2018-08-04,3\n") {
       $0.types = .text
       $0.maxRejects = .unlimited
@@ -78,7 +78,7 @@ struct DeclaredTypeTests {
     try open(folder).close()
   }
 
-  /// What an import adds is none of the program's business, and does not keep it out.
+  /// A column that an import adds does not keep the program from opening the file.
   @Test func othersAreAllowed() throws {
     let folder = try ImportFolder()
     try open(folder).close()
@@ -91,7 +91,7 @@ struct DeclaredTypeTests {
       #expect(try database.snapshot().tableNames == ["t", "another"])
       try database.close()
     }
-    // Columns that an import has added may be widened by the next.
+    // The next import may widen columns that an import has added.
     try folder.importCSV("n,note\n3,5\n") { _ in }
     var options = Database.Options()
     options.schema = Self.schema
@@ -101,7 +101,7 @@ struct DeclaredTypeTests {
     try folder.expectSound()
   }
 
-  /// A program finds a file that imports have made before it was first started.
+  /// A program's first start finds a file that imports have made.
   @Test(arguments: [0, 1] as [UInt64])
   func importCameFirst(version: UInt64) throws {
     let folder = try ImportFolder()
@@ -115,7 +115,7 @@ struct DeclaredTypeTests {
       #expect(try database.snapshot().tableNames == ["another", "t"])
       try database.close()
     }
-    // A table that the import has made, and the program declares as it is, is its own from then on.
+    // A table made by an import belongs to the program once the program declares it as it is.
     let made = Schema(
       version: version,
       tables: Self.schema.tables + [
@@ -134,7 +134,7 @@ struct DeclaredTypeTests {
     try Database.open(folder.database, options: options).close()
   }
 
-  /// Bytes that are no text stay what they are, whatever is imported beside them.
+  /// Bytes columns stay the same, whatever is imported beside them.
   @Test func bytesStayBytes() throws {
     let folder = try ImportFolder()
     let database = try open(folder)
@@ -151,7 +151,7 @@ struct DeclaredTypeTests {
     try folder.expectSound()
   }
 
-  /// A type given by name is chosen; one that was guessed, or `--types text`, is not.
+  /// A type given by name is chosen; a guessed one is not, nor one by `--types text`.
   @Test func whatAnImportHasChosen() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b\n5,5\n") { $0.types = .named(["a": .text]) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Importer
 
-/// Columns of the table that the input does not have: objects get their default there.
+/// Columns that the input lacks: objects get their default.
 @Suite("Imports into columns with defaults")
 struct DefaultTests {
   private func folder(key: String? = nil) throws -> ImportFolder {
@@ -22,7 +22,8 @@ struct DefaultTests {
     return folder
   }
 
-  /// One record at a time fills shared clusters, a thousand make one that the parser has encoded.
+  /// Batches of one record fill shared clusters; a batch of a thousand is one cluster that the parser
+  /// has encoded.
   @Test(arguments: [1, 1000])
   func appended(batch: Int) throws {
     let folder = try folder()
@@ -78,7 +79,7 @@ struct DefaultTests {
     try folder.expectSound()
   }
 
-  /// A column that may not be null and has no default cannot be left out; nor can the key.
+  /// A column without default that may not be null cannot be left out, nor can the key.
   @Test func whatCannotBeLeftOut() throws {
     let folder = try folder(key: "id")
     #expect(throws: ImportError.self) { try folder.importCSV("note\nx\n") }

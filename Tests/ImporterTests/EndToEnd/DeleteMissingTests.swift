@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Importer
 
-/// A table becomes what the inputs are, or stays what it was.
+/// A table becomes equal to its inputs, or stays what it was.
 @Suite struct DeleteMissingTests {
   private static func input(_ random: inout SplitMix64, keys: Range<Int>, records: Int) -> [UInt8] {
     var text = "id,a\n"
@@ -130,13 +130,13 @@ import TestSupport
     let both = try run(["v.csv", "u.csv"], resume: true)
     #expect(both.imported == 2 && both.deleted == 0)
     #expect(try folder.exportText() == "id,a\nk1,2\nk2,2\nk9,2\n")
-    // What the deleted ones came from is imported again.
+    // The input of the deleted objects is imported again.
     let old = try folder.importCSV("id,a\nk1,1\nk2,1\nk3,1\n") {
       Self.change(&$0)
       ($0.deletesMissing, $0.maxDeletes, $0.resume, $0.conflictPolicy) = (false, nil, true, .skip)
     }
     #expect(old.imported == 1 && old.skipped == 2)
-    // And nothing may be left only where that is said.
+    // A table may become empty only with the option.
     for allows in [false, true] {
       let empty = {
         try folder.importCSV("id,a\n", as: "w.csv") {
@@ -167,23 +167,23 @@ import TestSupport
       return try Importer.run(options)
     }
     #expect(try run(paths, resume: false).objects == 150)
-    // Nothing to do is nothing to delete.
+    // Complete inputs delete nothing.
     let again = try run(paths, resume: true)
     #expect(again.isNothingToDo && again.deleted == 0 && again.objects == 150)
-    // One has changed: the others are not missing.
+    // One input has changed: the objects of the others are not missing.
     try folder.write("b.csv", Array(("id,a\n" + (50..<100).map { "k\($0),2\n" }.joined()).utf8))
     let changed = try run(paths, resume: true)
     #expect((changed.deleted, changed.updated, changed.objects) == (10, 50, 140))
-    // Fewer inputs are fewer keys, whether they were imported before or not.
+    // Fewer inputs have fewer keys, whether or not they were imported before.
     let fewer = try run([paths[2], paths[0]], resume: true)
     #expect((fewer.deleted, fewer.objects) == (40, 100))
     #expect(try run([paths[2]], resume: true).deleted == 60)
-    // One that was imported before, and another since.
+    // An input that was imported before, with another one imported since.
     #expect(try run([paths[0]], resume: true).objects == 60)
     #expect(try run([paths[0]], resume: true).isNothingToDo)
     let back = try run([paths[2]], resume: true)
     #expect((back.imported, back.deleted, back.objects) == (40, 60, 40))
-    // Of one key in two inputs the last counts.
+    // If two inputs have a key the last one counts.
     try folder.write("d.csv", Array("id,a\nk120,9\n".utf8))
     let both = [paths[2], folder.path("d.csv")]
     #expect(try run(both, resume: true).objects == 40)
@@ -212,7 +212,7 @@ import TestSupport
       let old = Array(("id,a\n" + (0..<before).map { "k\($0),1\n" }.joined()).utf8)
       try folder.importCSV(old) { Self.change(&$0) }
       let export = try folder.export()
-      // Values change as well: none of that may be seen.
+      // Values change as well: readers must see none of it.
       let new = Array(("id,a\n" + (0..<left).map { "k\($0),2\n" }.joined()).utf8)
       func again() throws -> ImportReport {
         try folder.importCSV(new, as: "u.csv") {
@@ -260,7 +260,7 @@ import TestSupport
         }
       }
     }
-    // Where nothing is missing a rejected record does no harm.
+    // If nothing is missing a rejected record does no harm.
     let report = try folder.importCSV(Array("id,a\n1,1\n2,1,3\n".utf8)) {
       Self.change(&$0)
       ($0.minRecords, $0.maxRejects) = (.count(2), .unlimited)

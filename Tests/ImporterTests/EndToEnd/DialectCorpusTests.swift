@@ -4,15 +4,15 @@ import Importer
 import TestSupport
 import Testing
 
-/// Generated inputs: every dialect, in every encoding, with columns of every type and faults in between. Who
-/// writes an input knows what must come of it: the rows, the rejects byte for byte, and, from the same rows
-/// written plainly, the types.
+/// Generated inputs in every dialect and encoding, with columns of every type and with faults. The
+/// generator knows the result: the rows, the rejects byte for byte, and the types, which are those of
+/// the same rows written plainly.
 @Suite struct DialectCorpusTests {
-  /// A dialect and how its fields are written.
+  /// A dialect, and how its fields are written.
   struct Style: Sendable, CustomStringConvertible {
     var delimiter = ","
     var quote: Character? = "\""
-    /// nil: the quote, twice.
+    /// nil: the quote is doubled.
     var escape: Character?
     var comment: String?
     var recordEnd = "\n"
@@ -23,7 +23,7 @@ import Testing
         + "end \(recordEnd.debugDescription)"
     }
 
-    /// - Parameter isQuoted: whether it is quoted though it need not be.
+    /// - Parameter isQuoted: whether it is quoted without need.
     func field(_ value: String?, isQuoted: Bool) -> String {
       guard let value else { return "" }
       let special = [delimiter, "\n", "\r", comment].compactMap { $0 }
@@ -46,7 +46,7 @@ import Testing
       return "\(quote)\(text)\(quote)"
     }
 
-    /// What a text must not hold, since it cannot be written.
+    /// Texts that fields must not contain, since the dialect cannot write them.
     var unwritable: [String] {
       quote != nil || escape != nil ? [] : [delimiter, "\n", "\r"]
     }
@@ -64,7 +64,7 @@ import Testing
     "int", "double", "bool", "date", "datetime", "written", "zeros", "text",
   ]
 
-  /// The input, and what is in it.
+  /// An input and its contents.
   private struct Corpus {
     var bytes: [UInt8] = []
     var header: [UInt8] = []
@@ -109,7 +109,7 @@ import Testing
       var text = "t"
       for _ in 0..<pick(6) { text += pieces[pick(UInt64(pieces.count))] }
       for word in style.unwritable { text = text.replacing(bytes: word, by: "_") }
-      // The reader leaves blanks around fields without quotes as they are; a mere writer need not know.
+      // The reader keeps blanks around unquoted fields; a writer need not know that.
       return text + "t"
     }
   }
@@ -209,7 +209,8 @@ import Testing
 }
 
 extension String {
-  /// By bytes: a quote and an accent behind it are one character otherwise, as are the two of a line end.
+  /// By bytes: a quote and an accent behind it are one character otherwise, and so are the two bytes of
+  /// a line end.
   fileprivate func has(_ word: String) -> Bool { replacing(bytes: word, by: word + "\0") != self }
 
   fileprivate func replacing(bytes word: String, by other: String) -> String {

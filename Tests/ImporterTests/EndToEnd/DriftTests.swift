@@ -3,7 +3,7 @@ import Testing
 
 @testable import Importer
 
-/// Inputs whose columns are not quite those of the table: nothing of it is passed over in silence.
+/// Inputs whose columns differ from those of the table: each difference is reported.
 @Suite("Inputs that drift") struct DriftTests {
   private func folder(_ csv: String = "id,price,name\n1,2,a\n2,3,b\n") throws -> ImportFolder {
     let folder = try ImportFolder()
@@ -12,7 +12,7 @@ import Testing
     return folder
   }
 
-  /// What is noted, without the input's name.
+  /// The notes of a report, without the input's name.
   private func notes(_ report: ImportReport, _ folder: ImportFolder) -> [String] {
     report.notes.map { $0.replacing(folder.path("t.csv") + ": ", with: "") }
   }
@@ -50,7 +50,7 @@ import Testing
     let renamed = try other.importCSV("id,Price,name\n3,4,c\n") { $0.renames = ["Price": "price"] }
     #expect(renamed.notes == [])
     #expect(try other.exportText() == "id,price,name\n1,2,a\n2,3,b\n3,4,c\n")
-    // What is left out on purpose is not missing.
+    // A column that is left out by an option is not missing.
     let chosen = try other.importCSV("id,price,name\n4,5,d\n") { $0.columns = ["id", "name"] }
     #expect(chosen.notes == [])
   }
@@ -83,11 +83,11 @@ import Testing
         "column 'price' was int and is text now, because of a value at line 2"
       ])
     #expect(report.columns[1].widened == .init(from: .int, to: .text, line: 2))
-    // Where the sample looks like other spellings, too.
+    // Also if the sample suggests other spellings.
     let other = try self.folder()
     let comma = try other.importCSV("id;price;name\n3;4,5;c\n4;5,5;d\n")
     #expect(comma.columns[1].widened?.from == .int && comma.columns[1].widened?.line == 2)
-    // By a later one of several inputs.
+    // By a later input.
     try other.write("a.csv", Array("id,name\n5,e\n".utf8))
     try other.write("b.csv", Array("id,name\nsix,f\n".utf8))
     try other.write("c.csv", Array("id,name\n7,g\n".utf8))
@@ -120,7 +120,7 @@ import Testing
 
   @Test("Records without names go into a table without names by position")
   func byPosition() throws {
-    // The first record of text looks like names.
+    // The first record of texts looks like a header.
     let folder = try folder("a1,2,x\n5,6,y\n")
     let typed = try folder.importCSV("q,7,z\nr,8,w\n")
     #expect(typed.notes == [] && typed.imported == 2)
@@ -130,11 +130,11 @@ import Testing
     #expect(second.imported == 2 && second.dialect?.hasHeader == false)
     #expect(second.notes.count == 1 && second.notes[0].contains("begins with 'd', was imported"))
     #expect(try text.exportText() == "column1,column2\na,b\na,c\nd,e\nf,g\n")
-    // Again, and of several.
+    // The same again, and with several inputs.
     try text.write("u.csv", Array("h,i\n".utf8))
     let more = try text.importCSV("j,k\n") { $0.inputs = ["t.csv", "u.csv"].map(text.path) }
     #expect(more.imported == 2)
-    // The same input is known again.
+    // The same input is recognized.
     let again = try text.importCSV("j,k\n") { $0.resume = true }
     #expect(again.isNothingToDo)
     try text.expectSound()
@@ -145,7 +145,7 @@ import Testing
     let rows = "x,1,2\ny,3,4\nz,5,6\n"
     let folder = try folder("a,b,c\n" + rows)
     #expect(try refusal(folder, "a,b\n" + rows).contains("no column 'column1'"))
-    // A table that has begun so goes on so.
+    // A table that began in this way continues in it.
     let named = try ImportFolder()
     let first = try named.importCSV("b,c\n" + rows)
     #expect(first.imported == 3 && first.notes.contains { $0.contains("names of rows") })

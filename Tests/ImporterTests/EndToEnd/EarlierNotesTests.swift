@@ -4,8 +4,8 @@ import Testing
 
 @testable import Importer
 
-/// What an earlier version of Sheaf remembered of its imports, in notes of version 3: without the
-/// paths and without the numbers and checksums of rejects files, all inputs in one note.
+/// Notes of imports as an earlier version of Sheaf wrote them (version 3): without paths and without
+/// the numbers and checksums of rejects files, all inputs in one note.
 @Suite struct EarlierNotesTests {
   private static func earlier(_ checkpoints: [Checkpoint]) -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
@@ -35,7 +35,7 @@ import Testing
     return writer.bytes
   }
 
-  /// Rewrites what a table remembers as the earlier version did; what had come to its end lay in one note.
+  /// Rewrites a table's notes as the earlier version wrote them, with all complete inputs in one note.
   private func makeEarlier(_ folder: ImportFolder) throws {
     let database = try Database.open(folder.database)
     try database.write { transaction in
@@ -93,7 +93,7 @@ import Testing
     try folder.exportText().split(separator: "\n").dropFirst().map(String.init)
   }
 
-  /// Few inputs stay in the note, many move to where there is room for all: none comes in twice.
+  /// A few inputs stay in the note, many move to their own table; none is imported twice.
   @Test(arguments: [3, 16, 17, 100])
   func nothingComesInTwice(count: Int) throws {
     let folder = try ImportFolder()
@@ -103,7 +103,7 @@ import Testing
     let rows = (0..<count).map { "\($0),x" }
     #expect(try importAll(folder, 0..<count).read == 0)
     #expect(try numbers(folder) == rows)
-    // The first commit that is made takes all with it.
+    // The first commit moves all of them.
     let more = try importAll(folder, 0..<count + 5)
     #expect(more.read == 5 && more.notes == [])
     #expect(try importAll(folder, 0..<count + 5).read == 0)
@@ -112,7 +112,7 @@ import Testing
     try folder.expectSound()
   }
 
-  /// An equal file under another path is a new input, and one that is known by its contents is still known.
+  /// An equal file under another path is a new input; with contents as the criterion it is a known one.
   @Test func contentsAreKnown() throws {
     let folder = try ImportFolder()
     try write(folder, 0..<30)
@@ -126,8 +126,8 @@ import Testing
     try folder.expectSound()
   }
 
-  /// An import that was interrupted under the earlier version goes on where it stopped; its rejects
-  /// go on in a file of their own, as nothing vouches for what is in the first.
+  /// An import that was interrupted under the earlier version resumes where it stopped. Its rejects go
+  /// into a file of their own, since nothing vouches for the contents of the first.
   @Test func goesOn() throws {
     let folder = try ImportFolder()
     let csv =

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Importer
 
-/// Whole imports of encodings that iconv decodes: rows, rejects, places, going on.
+/// Imports in encodings that iconv decodes: rows, rejects, positions, resuming.
 @Suite struct EncodingImportTests {
-  /// Codes whose second byte is a backslash and a bar, and two that mean the same.
+  /// Codes whose second byte is a backslash or a bar, and two codes with the same meaning.
   private static let table: [UInt8] = [0x95, 0x5C]
   private static let po: [UInt8] = [0x83, 0x7C]
   private static let twins: [UInt8] = [0x81, 0xE0, 0x87, 0x90]
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// Delimiters, quotes and escapes are looked for in the text, not among the halves of characters.
+  /// Delimiters, quotes and escapes are searched in the text, not among bytes of characters.
   @Test func halvesOfCharactersAreNoDelimiters() throws {
     let folder = try ImportFolder()
     let bytes =
@@ -42,7 +42,7 @@ import Testing
     #expect(try folder.exportText() == "id,表\n1,ポ表\n2,表\n3,ポ\n")
   }
 
-  /// Rejects are the input's own bytes, whichever of several codes it has for a character.
+  /// Rejects have the input's own bytes, whichever of several codes for a character it uses.
   @Test(arguments: [1, 3, 1000], ["cp932", "gb18030", "koi8-r"])
   func rejectsAreTheBytes(batch: Int, name: String) throws {
     let folder = try ImportFolder()
@@ -83,7 +83,7 @@ import Testing
       bad.isEmpty || reasons.contains { $0.reason.contains("not valid \(name.uppercased())") })
   }
 
-  /// An import that is stopped goes on at the right byte, again and again.
+  /// An interrupted import resumes at the right byte, again and again.
   @Test(arguments: ["cp932", "gb18030", "big5", "windows-1251"])
   func goingOn(name: String) throws {
     let code: [UInt8] =
@@ -125,7 +125,7 @@ import Testing
     #expect(runs > 3)
     #expect(try folder.export() == whole.export())
     #expect(try folder.read("t.rejects.csv") == whole.read("t.rejects.csv"))
-    // A name that means the same is the same input; another encoding is another reading of it.
+    // Another name of the same encoding is the same input; another encoding is not.
     let again = try folder.importCSV(bytes) {
       change(&$0)
       $0.encoding = TextEncoding(rawValue: name == "cp932" ? "Shift_JIS" : name.uppercased())
@@ -135,7 +135,7 @@ import Testing
     #expect(again.imported == 0)
   }
 
-  /// A footer that is held back, lines that are skipped, and names for another header.
+  /// Footers, skipped lines, and given names instead of the header.
   @Test func footersAndPreambles() throws {
     let folder = try ImportFolder()
     let bytes =
@@ -162,7 +162,7 @@ import Testing
     return try Importer.sniff(ImportOptions(inputs: [folder.path("s.csv")], database: ""))
   }
 
-  /// The dialect is told all the same, and the encoding named; an import does not go by it.
+  /// `sniff` finds the dialect and names the encoding; an import does not follow that.
   @Test func sniffingOtherEncodings() throws {
     let folder = try ImportFolder()
     for (text, name) in [
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  /// UTF-16 of another alphabet has few NUL bytes, and may be valid UTF-8 throughout.
+  /// UTF-16 of another alphabet has few NUL bytes, and may be valid UTF-8.
   @Test func unmarkedUTF16IsRefused() throws {
     let folder = try ImportFolder()
     let text = "имя,город\n" + String(repeating: "Александрович,Краснодарская\n", count: 20)
@@ -200,7 +200,7 @@ import Testing
       }
       #expect(folder.names() == ["t.csv"])
     }
-    // Some NUL characters are none of UTF-16.
+    // A few NUL characters do not make it UTF-16.
     try folder.importCSV("a,b\n" + String(repeating: "x\0\0,yyyyyyyy\n", count: 20), as: "u.csv")
   }
 }

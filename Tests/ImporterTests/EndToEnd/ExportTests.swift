@@ -6,8 +6,7 @@ import Testing
 
 @testable import Importer
 
-/// What exports write, on one thread and on several, compared with what is written field by field
-/// and byte by byte.
+/// Exports on one thread and on several, compared with an export field by field and byte by byte.
 @Suite struct ExportTests {
   private static let columns = [
     Column("text", .text), Column("few, \"odd\"", .text), Column("int", .int),
@@ -28,7 +27,7 @@ import Testing
     switch column.type {
     case .text where column.name == "plain": return text(["a", "b", "é", "𝄞"], 200)
     case .text where column.name == "text":
-      // Quotes are rare in some rows and everywhere in others.
+      // Some rows have few quotes, others only quotes.
       return Int.random(in: 0..<3, using: &random) == 0
         ? text(["\"", ",", "\n", "\r", "\\", "\u{7F}", "\u{1}", "£"], 150)
         : text(["x", "y", " ", ",", "\"", "ä"], 300)
@@ -55,7 +54,7 @@ import Testing
     }
   }
 
-  /// A table with clusters of a few thousand rows, some of them changed since.
+  /// A table with clusters of a few thousand rows, some of them changed.
   private static func database(_ path: String, rows: Int, seed: UInt64) throws -> Database {
     var random = SplitMix64(seed: seed)
     let database = try Database.open(path)
@@ -153,7 +152,7 @@ import Testing
       func arePlain() -> Bool {
         bytes.withUnsafeBytes { CSVField.arePlain(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
       }
-      // What lies behind them is none of them.
+      // The bytes behind the values do not belong to them.
       for index in count..<count + 8 { bytes[index] = 0x22 }
       #expect(arePlain(), "\(count) bytes")
       var unseen: [String] = []
@@ -225,7 +224,7 @@ import Testing
     try database.close()
   }
 
-  /// What the closure of an export throws.
+  /// The error that the closure of an export throws.
   private struct Full: Error {}
 
   @Test("What is thrown while bytes are handed on ends all threads")
@@ -255,7 +254,7 @@ import Testing
     _ = try database.compact()
     try database.close()
     var bytes = try folder.read("t.sheaf")
-    // In the middle of the file lie its clusters.
+    // The clusters are in the middle of the file.
     for offset in bytes.count / 2..<bytes.count / 2 + 100 { bytes[offset] ^= 0xFF }
     try folder.write("t.sheaf", bytes)
     let damaged = try Database.open(folder.database, options: .init(access: .readOnly))
@@ -272,7 +271,7 @@ import Testing
     }
     #expect(outcomes[0].error.contains("damaged"), "\(outcomes[0].error)")
     #expect(outcomes[0].error == outcomes[1].error)
-    // One thread has a part of a buffer left that it does not hand on.
+    // One thread ends with a part of a buffer that it does not pass on.
     #expect(outcomes[1].bytes.starts(with: outcomes[0].bytes))
     try damaged.close()
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Importer
 
-/// A folder of a test's own with a database in it, removed when the test is over.
+/// A test's own folder with a database, removed at the test's end.
 final class ImportFolder: Sendable {
   private let url: URL
 
@@ -80,7 +80,7 @@ final class ImportFolder: Sendable {
       .joined(separator: ", ")
   }
 
-  /// Records an issue when the database is unsound, or a lock or temporary file is left.
+  /// Records an issue if the database is unsound, or a lock or temporary file is left.
   func expectSound(sourceLocation: SourceLocation = #_sourceLocation) throws {
     let database = try Database.open(database, options: .init(access: .readOnly))
     let report = try database.check(deep: true)
@@ -92,13 +92,13 @@ final class ImportFolder: Sendable {
   }
 }
 
-/// Counts calls, of whatever thread.
+/// Counts calls from any thread.
 final class CallCounter: Sendable {
   private let count = Atomic<Int>(0)
   func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }
 
-/// What a report must always say: `read = imported + updated + skipped + unchanged + rejected`.
+/// Expects a report to add up: `read = imported + updated + skipped + unchanged + rejected`.
 func expectBalanced(
   _ report: ImportReport, sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -107,7 +107,7 @@ func expectBalanced(
   #expect(report.read == parts, sourceLocation: sourceLocation)
 }
 
-/// CSV as an export writes it, made from the input by the slow parser.
+/// The input as an export would write it, by the slow parser.
 func canonical(_ csv: [UInt8]) -> [UInt8] {
   var parser = ReferenceParser(csv)
   if parser.records.first?.fields.count == 1 {
@@ -131,7 +131,7 @@ private func quoted(_ field: [UInt8]) -> [UInt8] {
   return [quote] + field.flatMap { $0 == quote ? [quote, quote] : [$0] } + [quote]
 }
 
-/// Where two byte strings first differ, with what stands around; nil when they are equal.
+/// Where two byte strings first differ, with the bytes around; nil if they are equal.
 func firstDifference(_ a: [UInt8], _ b: [UInt8]) -> String? {
   if a == b { return nil }
   let at = zip(a, b).enumerated().first { $1.0 != $1.1 }?.offset ?? min(a.count, b.count)

@@ -4,9 +4,10 @@ import TestSupport
 
 @testable import Importer
 
-/// Imports into a table with secondary indexes fill them, whatever they do to its objects and types.
+/// Imports into a table with secondary indexes keep these complete, whatever they do to objects and
+/// types.
 @Suite struct IndexImportTests {
-  /// The value of a column in most records, and in the few that widen it.
+  /// Records with a column that has one value in most, and another in those that widen it.
   private func csv(_ records: Int, from first: Int, odd: String) -> String {
     var text = "id,a,b\n"
     for record in first..<first + records {
@@ -37,7 +38,7 @@ import TestSupport
       for name in ["a", "b"] { try transaction.table("t").addIndex(name) }
     }
     try database.close()
-    // Objects that are there change, others come, and the column becomes a double, then a text.
+    // Existing objects change, others are added, and the column becomes a double, then a text.
     try importCSV(csv(rows, from: rows / 2, odd: "4.50"))
     try importCSV(csv(rows, from: rows, odd: "many") + "k0,9,surplus,one\n")
     let again = try Database.open(folder.database)
@@ -61,8 +62,8 @@ import TestSupport
     try again.close()
   }
 
-  /// Days are the moments when they begin, once there is another moment among them; in clusters of days
-  /// alone, of both, and where some have changed.
+  /// Once a column has a moment, its days count as the moments when they begin: in clusters of days, of
+  /// both, and with changed rows.
   @Test(arguments: [1, 300, 5000])
   func daysBecomeMoments(batch: Int) throws {
     let folder = try ImportFolder()
@@ -81,7 +82,7 @@ import TestSupport
     let database = try Database.open(folder.database)
     try database.write { try $0.table("t").addIndex("d") }
     try database.close()
-    // Some of the objects that are there, and others.
+    // Some existing objects, and some new ones.
     let next = (records / 2..<records + 40).map {
       "k\($0),\(day($0))" + ($0 % 5 == 0 ? " 10:30" : $0 % 5 == 1 ? "T00:00:00Z" : "")
     }
@@ -118,7 +119,7 @@ import TestSupport
     try again.close()
   }
 
-  /// Keys as people spell them: what one says twice, with a plus or as a decimal, are two keys of one value.
+  /// Keys as people spell them: with a plus or as a decimal they are two keys of one value.
   private static let spellings = [
     "5", "+5", "-7", "0", "+0", "12", "999999999999999999", "1000000000000000000",
     "-1000000000000000000", "+1000000000000000000", "9223372036854775807", "-9223372036854775808",
@@ -136,7 +137,7 @@ import TestSupport
     }
   }
 
-  /// The primary key's index says which objects have a value, as a look at each object does: in a
+  /// The primary key's index finds the objects with a value that a look at each object finds: in a
   /// version, and in a transaction that has changed them.
   @Test(arguments: Keys.allCases)
   private func primaryKeysAreFound(keys: Keys) throws {

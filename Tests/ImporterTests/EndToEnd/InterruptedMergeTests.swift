@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// The commit that merges what somebody else has done: how long it takes, and that it can be interrupted.
+/// The commit that merges others' changes: its duration, and its interruption.
 @Suite struct InterruptedMergeTests {
   private static func csv(_ rows: [[String]]) -> String {
     ([["id", "a"]] + rows).map { $0.joined(separator: ",") + "\n" }.joined()
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// Has somebody else change, delete and add objects.
+  /// Another writer changes, deletes and adds objects.
   private static func write(_ folder: ImportFolder, adding count: Int) throws {
     let database = try Database.open(folder.database)
     try database.write { transaction in
@@ -67,7 +67,7 @@ import Testing
     }
     #expect(report.isPublished && report.merged?.inserted == others)
     #expect(report.objects == 9 + others + 30)
-    // It is asked for each some hundred objects: none is moved twice.
+    // It asks once for some hundred objects, and moves none twice.
     #expect(asked.next() < others / 100)
     #expect(try Self.numbers(folder).allSatisfy { $0 > Int64(others + 10) })
     try folder.expectSound()
@@ -91,7 +91,7 @@ import Testing
       #expect(rest.merged?.changed == 1 && rest.merged?.deleted == 1 && rest.objects == 639)
       try folder.expectSound()
     }
-    // Two batches, and some windows of the merge.
+    // Two batches, and some steps of the merge.
     #expect(ends > 5)
   }
 }

@@ -1,7 +1,6 @@
 @testable import Importer
 
-/// An import with a primary key as slow and obvious as can be: a dictionary, one record after the
-/// other.
+/// An import with a primary key, as slow and obvious as can be: a dictionary, one record at a time.
 struct KeyTwin {
   /// nil: null; an empty array: an empty string.
   typealias Field = [UInt8]?
@@ -23,7 +22,7 @@ struct KeyTwin {
     self.keys = keys
   }
 
-  /// Nil where a part is null, or empty.
+  /// Nil if a part is null or empty.
   private func key(_ fields: [Field], _ names: [String]) -> [[UInt8]]? {
     let parts = keys.compactMap { key in names.firstIndex(of: key).flatMap { fields[$0] } }
     return parts.count == keys.count && !parts.contains([]) ? parts : nil
@@ -38,7 +37,7 @@ struct KeyTwin {
     let records = ReferenceParser(csv).records
     guard let header = records.first else { return }
     let names = header.fields.map { String(decoding: $0 ?? [], as: UTF8.self) }
-    // Columns come with the input that has them, whatever becomes of its records.
+    // Columns are added with their input, whatever becomes of its records.
     for name in names where !columns.contains(name) { add(name) }
     for record in records.dropFirst() {
       let original = Array(csv[record.start..<record.end])
@@ -100,7 +99,7 @@ struct KeyTwin {
     }
   }
 
-  /// Deletes the objects whose keys some CSV does not have.
+  /// Deletes the objects whose keys the CSV lacks.
   mutating func deleteMissing(from csv: [UInt8]) {
     let records = ReferenceParser(csv).records
     let names = records.first?.fields.map { String(decoding: $0 ?? [], as: UTF8.self) } ?? []
@@ -112,7 +111,7 @@ struct KeyTwin {
     }
   }
 
-  /// Of ints.
+  /// For ints.
   private func isNewer(_ field: Field, _ present: Field) -> Bool {
     func number(_ field: Field) -> Int? {
       field.flatMap { Int(String(decoding: $0, as: UTF8.self)) }

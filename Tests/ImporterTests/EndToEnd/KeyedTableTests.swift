@@ -5,9 +5,9 @@ import TestSupport
 @testable import Importer
 
 /// Imports with a primary key give what a dictionary gives to which the records are applied one after
-/// the other, however they are cut into batches and chunks.
+/// the other, in batches and chunks of any size.
 @Suite struct KeyedTableTests {
-  /// Two inputs: the second meets the objects of the first, has other columns, and surplus fields.
+  /// Two inputs: the second has keys of the first, other columns, and surplus fields.
   private struct Inputs {
     let first: [UInt8]
     let second: [UInt8]
@@ -145,7 +145,7 @@ import TestSupport
     #expect(sum.3 == twin.unchanged && sum.4 == twin.rejects.count)
     let difference = firstDifference(try folder.export(), Array(twin.csv.utf8))
     #expect(difference == nil, "\(difference ?? ""), seed \(seed)")
-    // The checkpoint tells the same of this input.
+    // The checkpoint has the same counts of this input.
     let database = try Database.open(folder.database, options: .init(access: .readOnly))
     let note = try database.snapshot().table("t").note(Checkpoint.completeNote)
     try database.close()
@@ -157,7 +157,7 @@ import TestSupport
     try folder.expectSound()
   }
 
-  /// The story of a job that runs every night on a file that has hardly changed.
+  /// A nightly job whose file hardly changes.
   @Test func theSameFileAgain() throws {
     let folder = try ImportFolder()
     func csv(_ changed: Int?) -> String {
@@ -174,8 +174,8 @@ import TestSupport
     for _ in 0..<18 {
       let again = try folder.importCSV(csv(nil), update)
       #expect(again.unchanged == 3000 && again.read == 3000 && again.imported == 0)
-      // A version's few pages are there twice while the next one is written; each run is listed, in pages
-      // that are there twice, too.
+      // A version's few pages exist twice while the next one is written, and so do those of the list of
+      // runs.
       #expect(try folder.read("t.sheaf").count <= size + 8192 + 16_384)
     }
     let changed = try folder.importCSV(csv(1234), update)
@@ -217,7 +217,7 @@ import TestSupport
     }
     #expect(reason.contains(why), "\(reason)")
     #expect(try folder.export() == before)
-    // An emptied table takes any key.
+    // An emptied table accepts any key.
     try folder.importCSV("id,a\n8,x\n", as: "u.csv") {
       $0.key = key
       $0.truncate = true
@@ -285,7 +285,7 @@ import TestSupport
     #expect(try folder.exportText() == "a,id\nx,1\ny,2\n")
   }
 
-  /// Values that go into the table widen its columns; those of records left out do not.
+  /// Imported values widen the table's columns; those of skipped records do not.
   @Test(arguments: [1, 3, 300, 1000])
   func typesOfWhatIsKept(batch: Int) throws {
     let rows = (1...900).map { "\($0),\($0)\n" }.joined()

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Importer
 
-/// Records that were delivered late, and records with blanks: what they change of the objects that are there.
+/// Records that arrive late, and records with blanks: what they change in existing objects.
 @Suite struct LateRecordTests {
   /// Ids, ages and values; some without an age, and some repeated at once.
   private static func input(_ random: inout SplitMix64, header: String, records: Int) -> [UInt8] {
@@ -128,7 +128,7 @@ import TestSupport
       $0.newerThan = "age"
       $0.maxRejects = .unlimited
     }
-    // What the first values are is a text then.
+    // The type of the first values is text then.
     #expect(report.rejected == 0)
     let again = try folder.importCSV(Array("id,age\n1,3\n".utf8), as: "u.csv") {
       $0.key = "id"

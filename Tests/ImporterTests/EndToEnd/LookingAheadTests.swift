@@ -5,8 +5,8 @@ import Testing
 
 @testable import Importer
 
-/// Imports whose parsers look their rows up in the table, against imports whose writer does so
-/// alone: the same rows, rejects and counts, whatever happens in between.
+/// Imports whose parsers look rows up in the table, compared with imports whose writer does that alone:
+/// the same rows, rejects and counts, whatever happens meanwhile.
 @Suite struct LookingAheadTests {
   /// One import of a history.
   private struct Step {
@@ -16,14 +16,14 @@ import Testing
     var parsers: Int
     var chunkBytes: Int
     var truncates: Bool
-    /// After so many records it stops, and goes on with `resume`.
+    /// It stops after as many records, and is resumed.
     var stopsAt: Int?
-    /// After so many records somebody else changes the table.
+    /// After as many records another program changes the table.
     var disturbedAt: Int?
     var seed: UInt64
   }
 
-  /// Inputs that have much in common, in about the same order.
+  /// Writes inputs that have much in common, in about the same order.
   private struct Writer {
     private var records: [[String]] = []
     private var next = 0
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  /// What another program does between two batches.
+  /// Changes by another program between two batches.
   private static func disturb(_ path: String, _ seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let database = try Database.open(path, options: sizes)
@@ -194,7 +194,7 @@ import Testing
   private final class Flag: Sendable {
     private let value = Atomic<Bool>(false)
     var isRaised: Bool { value.load(ordering: .acquiring) }
-    /// False when it was raised before.
+    /// False if it was raised before.
     @discardableResult
     func raise() -> Bool { !value.exchange(true, ordering: .acquiringAndReleasing) }
   }
@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  /// A row is the same as what the parser has seen, and another row of the input has changed that meanwhile.
+  /// A row equals what its parser has seen, but an earlier row of the input has changed that meanwhile.
   @Test(arguments: [ConflictPolicy.update, .replace], [1, 4])
   func changedAndChangedBack(policy: ConflictPolicy, parsers: Int) throws {
     let folder = try ImportFolder()
@@ -230,7 +230,7 @@ import Testing
       options.batchSize = .records(50)
     }
     try folder.importCSV("id,a\n" + rows.joined(), change)
-    // Each row changed, and then as it was.
+    // Each row changed, then restored.
     let changed = rows.map { $0.dropLast() + "7\n" }
     let twice = zip(changed, rows).map { $0 + $1 }.joined()
     let report = try folder.importCSV(

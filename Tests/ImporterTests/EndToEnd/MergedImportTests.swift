@@ -4,20 +4,20 @@ import Testing
 
 @testable import Importer
 
-/// A table that somebody else changes while an import makes it anew beside them: what only they have done
-/// stays, what both have done the policy decides, and what cannot be decided is refused.
+/// A pending table whose visible one is changed by others: their own changes stay, the policy decides
+/// where both have changed an object, and what cannot be decided is refused.
 @Suite struct MergedImportTests {
-  typealias Fields = [String]
-  typealias Objects = [String: Fields]
+  typealias Fields = ModelNight.Fields
+  typealias Objects = ModelNight.Objects
 
-  private static let columns = ["id", "a", "b", "n"]
+  private static let columns = ModelNight.allColumns
   private static let types: [String: ColumnType] = ["id": .text, "a": .text, "b": .text, "n": .int]
 
   private static func csv(_ columns: [String], _ rows: [Fields]) -> String {
     ([columns] + rows).map { $0.joined(separator: ",") + "\n" }.joined()
   }
 
-  /// What is in the table now, by the key.
+  /// The present contents by key.
   private static func read(_ folder: ImportFolder) throws -> Objects {
     let database = try Database.open(folder.database, options: .init(access: .readOnly))
     defer { try? database.close() }
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// Has somebody else write, in a transaction.
+  /// Has another writer commit a transaction.
   private static func write(
     _ folder: ImportFolder, _ body: (borrowing WriteTransaction, WritableTable) throws -> Void
   ) throws {
@@ -78,125 +78,15 @@ import Testing
     return folder
   }
 
-  // MARK: A model
+  // MARK: Against the model
 
-  private struct Night {
-    let policy: ConflictPolicy
-    let newerThan: Bool
-    let ignoresBlanks: Bool
-    let deletesMissing: Bool
-    let columns: [String]
-    let records: [Fields]
-
-    func place(_ name: String) -> Int? { columns.firstIndex(of: name) }
-
-    /// What the import alone makes of a table.
-    func applied(to before: Objects) -> Objects {
-      var objects = before
-      for record in records {
-        let old = objects[record[0]]
-        if old != nil, policy == .skip { continue }
-        var new = policy == .update ? old ?? [] : []
-        if new.isEmpty { new = MergedImportTests.columns.map { _ in "" } }
-        for (place, name) in MergedImportTests.columns.enumerated() {
-          guard let own = self.place(name) else { continue }
-          if let old, ignoresBlanks, record[own].isEmpty {
-            new[place] = old[place]
-          } else {
-            new[place] = record[own]
-          }
-        }
-        if let old, isOlder(new, than: old, place("n").map { record[$0] } ?? "") { continue }
-        objects[record[0]] = new
-      }
-      return objects
-    }
-
-    /// Of a record's object, and of what it would make of it.
-    private func isOlder(_ new: Fields, than old: Fields, _ said: String) -> Bool {
-      guard newerThan, new != old else { return false }
-      if place("n") == nil || said.isEmpty && ignoresBlanks { return true }
-      guard let said = Int(said) else { return true }
-      return Int(old[3]).map { said <= $0 } ?? false
-    }
-
-    private func isOlder(_ own: Fields, than theirs: Fields) -> Bool {
-      guard newerThan else { return false }
-      guard let own = Int(own[3]) else { return true }
-      return Int(theirs[3]).map { own <= $0 } ?? false
-    }
-
-    /// Nil when it is refused.
-    func merged(_ before: Objects, _ theirs: Objects, _ own: Objects) -> Objects? {
-      let keys = Set(records.map { $0[0] })
-      var result = own
-      for key in Set(before.keys).union(theirs.keys) {
-        let (was, now, new) = (before[key], theirs[key], own[key])
-        if deletesMissing, was != nil, now == was, !keys.contains(key) { result[key] = nil }
-        if was == now { continue }
-        guard let now else {
-          if new == was || deletesMissing && !keys.contains(key) { result[key] = nil }
-          continue
-        }
-        guard let new else {
-          result[key] = now
-          continue
-        }
-        guard let was else {
-          if policy == .skip || isOlder(new, than: now) {
-            result[key] = now
-          } else if policy == .update {
-            result[key] = zip(new, now).map { $0.isEmpty ? $1 : $0 }
-          }
-          continue
-        }
-        if deletesMissing, !keys.contains(key) { return nil }
-        if new == was || isOlder(new, than: now) {
-          result[key] = now
-        } else if policy == .update {
-          result[key] = new.indices.map { new[$0] == was[$0] ? now[$0] : new[$0] }
-        }
-      }
-      return result
-    }
-  }
-
-  private static func field(_ name: String, _ random: inout SplitMix64) -> String {
-    switch Int.random(in: 0..<10, using: &random) {
-    case 0: ""
-    case let number: name == "n" ? "\(number)" : "\(name)\(number)"
-    }
-  }
-
-  private static func row(
-    _ key: Int, _ columns: [String], _ random: inout SplitMix64
-  ) -> Fields {
-    columns.map { $0 == "id" ? "k\(key)" : field($0, &random) }
-  }
-
-  private static func randomNight(_ random: inout SplitMix64) -> Night {
-    let policy = [ConflictPolicy.update, .replace, .skip].randomElement(using: &random) ?? .update
-    let columns =
-      [columns, ["id", "a"], ["id", "n", "b"]].randomElement(using: &random) ?? columns
-    let records = (0..<60).map { _ in
-      row(Int.random(in: 0..<90, using: &random), columns, &random)
-    }
-    let changes = policy != .skip
-    return Night(
-      policy: policy,
-      newerThan: changes && columns.contains("n") && Int.random(in: 0..<4, using: &random) == 0,
-      ignoresBlanks: changes && Int.random(in: 0..<4, using: &random) == 0,
-      deletesMissing: Int.random(in: 0..<3, using: &random) == 0, columns: columns, records: records
-    )
-  }
-
-  /// What somebody else does: objects made, changed, deleted, and given other keys.
+  /// Another writer's changes: objects are added, changed, deleted, and given other keys.
   private static func changeMeanwhile(
     _ folder: ImportFolder, _ random: inout SplitMix64, absent: Set<String>
   ) throws {
     try write(folder) { _, table in
       for _ in 0..<Int.random(in: 1..<12, using: &random) {
-        let fields = row(Int.random(in: 0..<110, using: &random), columns, &random)
+        let fields = ModelNight.row(Int.random(in: 0..<110, using: &random), columns, &random)
         guard let row = try table.row(forPrimaryKey: .text(fields[0])) else {
           try table.insert(values(fields))
           continue
@@ -212,7 +102,7 @@ import Testing
           try table.delete(row.key)
           try table.insert(values(fields))
         default:
-          // Else most nights are refused.
+          // Otherwise most nights would be refused.
           if absent.contains(fields[0]), Int.random(in: 0..<8, using: &random) > 0 { continue }
           try table.update(row.key, values(fields).filter { $0.key != "a" })
         }
@@ -227,11 +117,11 @@ import Testing
     var random = SplitMix64(seed: seed)
     var (merges, refusals) = (0, 0)
     for _ in 0..<6 {
-      let rows = (0..<50).map { Self.row($0, Self.columns, &random) }
+      let rows = (0..<50).map { ModelNight.row($0, Self.columns, &random) }
       let folder = try Self.begin(rows)
       let before = try Self.read(folder)
       let numbers = try Self.numbers(folder).keys
-      let night = Self.randomNight(&random)
+      let night = ModelNight.random(&random)
       let input = Self.csv(night.columns, night.records)
       func run(resume: Bool, batches: Int = .max) throws -> ImportReport {
         try folder.importCSV(input, as: "night.csv") {
@@ -274,7 +164,7 @@ import Testing
     #expect(merges > 0 || refusals > 2)
   }
 
-  /// The keys by the numbers, and the next number.
+  /// The primary keys by the objects' numbers, and the next number.
   private static func numbers(_ folder: ImportFolder) throws -> (keys: [Int64: String], next: Int64)
   {
     let database = try Database.open(folder.database, options: .init(access: .readOnly))
@@ -288,7 +178,7 @@ import Testing
     return (keys, table.nextKey)
   }
 
-  /// Who holds a number finds the object that had it, or none.
+  /// A number still stands for the object that had it, or for none.
   private static func expectSameNumbers(
     _ before: [Int64: String], _ theirs: (keys: [Int64: String], next: Int64),
     _ folder: ImportFolder, _ note: Comment
@@ -300,7 +190,7 @@ import Testing
     #expect(now.next >= theirs.next, note)
   }
 
-  /// What is told of the night's changes is what it has changed of what they had left.
+  /// The reported changes of the night lead from the others' contents to the result.
   private static func expectTold(
     _ folder: ImportFolder, _ theirs: Objects, _ wanted: Objects, _ note: Comment
   ) throws {
@@ -313,7 +203,7 @@ import Testing
     var (gone, now): (Set<String>, Objects) = ([], [:])
     try database.snapshot().table("t").forEachChange(since: old) { step in
       let fields = columns.map { step.object[$0].map { $0 == .null ? "" : text($0) } ?? "" }
-      // An object whose number has stayed may have got another key, which one that is gone had.
+      // An object may have kept its number and got the key of a deleted one.
       for change in step.properties where change.name == "id" {
         gone.insert(text(change.old))
       }
@@ -328,13 +218,13 @@ import Testing
 
   private static let ten = (0..<10).map { ["k\($0)", "a\($0)", "b\($0)", "5"] }
 
-  /// Imports some records, during which somebody else writes.
+  /// Imports some records, while another writer commits.
   private static func night(
     _ folder: ImportFolder, _ policy: ConflictPolicy, _ rows: [Fields],
     _ change: @escaping (inout ImportOptions) -> Void = { _ in },
     meanwhile: (borrowing WriteTransaction, WritableTable) throws -> Void
   ) throws -> ImportReport {
-    // More than a batch, of which the first one is interrupted.
+    // More than one batch; the import is interrupted after the first.
     let more = (0..<10).map { ["x\($0)", "", "", ""] }
     let csv = csv(columns, more + rows)
     let first = try folder.importCSV(csv, as: "night.csv") {
@@ -391,7 +281,7 @@ import Testing
     #expect(found["k2"] == ["k2", "new", "new", "8"])
   }
 
-  /// Objects of keys have other numbers than were given, which no object has.
+  /// Expects objects of the keys to have other numbers than the given ones, which no object has.
   private static func expectNew(
     _ folder: ImportFolder, _ keys: [String], _ given: [Int64]
   ) throws {

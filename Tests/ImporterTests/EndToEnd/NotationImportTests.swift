@@ -5,10 +5,9 @@ import Testing
 
 @testable import Importer
 
-/// Columns that are spelled otherwise than canonically: what is found in them, and that every spelling
-/// comes back to the letter.
+/// Columns that are not spelled canonically: their notations, and every spelling back to the letter.
 @Suite struct NotationImportTests {
-  /// A kind of spelling: how values are written, and what they mean as canonical text.
+  /// A kind of spelling: how values are written, and their canonical text.
   private struct Kind: Sendable {
     let name: String
     let write: @Sendable (inout SplitMix64) -> (spelling: String, canonical: String)
@@ -90,7 +89,7 @@ import Testing
     },
   ]
 
-  /// What a column of one kind is, with faults of another among its values: the slow rule.
+  /// The expected type of a column of one kind, with faults of another among its values: the slow rule.
   private static func expected(_ kind: String, faulty: Bool) -> String {
     if faulty { return "text" }
     return switch kind {
@@ -103,13 +102,13 @@ import Testing
     }
   }
 
-  /// Every kind beside every other, with a fault or none, early or late: the types that the plain rule
-  /// says, every spelling back to the letter, and values that mean what was written.
+  /// Every kind beside every other, with an early or late fault or none: the plain rule's types, every
+  /// spelling back to the letter, and values with the right meaning.
   @Test(arguments: 0..<3 as Range<UInt64>)
   func everyKind(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let rows = 1150
-    // No fault, or one, in a row of the sample or behind it.
+    // No fault or one, in the sample or behind it.
     let faults = Self.kinds.map { _ in
       random.next() % 2 == 0 ? Int(random.next() % UInt64(rows)) : nil
     }
@@ -242,8 +241,8 @@ import Testing
     #expect(column.type.name + notation == type, "\(values)")
   }
 
-  /// The same order of day and month whether a value that tells it comes early or late, in one run or in
-  /// two; and a contradiction behind the sample is reported.
+  /// Day and month have the same order whether the deciding value comes early or late, in one run or in
+  /// two; a contradiction behind the sample is reported.
   @Test func theOrderOfDayAndMonth() throws {
     func csv(_ special: [Int: String]) -> String {
       "d;x\n" + (1...3000).map { "\(special[$0] ?? "0\(1 + $0 % 9)/08/2018");\($0)\n" }.joined()
@@ -266,7 +265,7 @@ import Testing
     #expect(try neither.types() == "d text, x int")
     #expect(noted.notes.contains { $0.contains("'%d/%m/%Y' or '%m/%d/%Y'") })
 
-    // Interrupted where nobody can tell yet.
+    // Interrupted before the order is known.
     let resumed = try ImportFolder()
     let text = csv([2500: "25/08/2018"])
     let stop = CallCounter()
@@ -287,7 +286,7 @@ import Testing
     let folder = try ImportFolder()
     try folder.importCSV("d;n;t\n25/08/2018;1,5;x\n")
     #expect(try folder.types() == "d date, n double, t text")
-    // What would be ambiguous by itself.
+    // Values that would be ambiguous by themselves.
     try folder.importCSV("d;n;t\n03/08/2018;1,234;y\n")
     #expect(try folder.types() == "d date, n double, t text")
     #expect(
@@ -296,14 +295,14 @@ import Testing
     let report = try folder.importCSV("d;n;t\n08/25/2018;1.5;\"25/08/2018\"\n")
     #expect(try folder.types() == "d text, n text, t text")
     #expect(report.rejected == 0)
-    // Text stays what somebody made it.
+    // Columns that were made text stay text.
     try folder.importCSV("d;n;t\n25/08/2018;1,5;25/08/2018\n") { $0.truncate = true }
     #expect(try folder.types() == "d date, n double, t date")
     let text = try ImportFolder()
     try text.importCSV("d\n\"August 3, 2018\"\n") { $0.types = .text }
     try text.importCSV("d\n\"August 4, 2018\"\n")
     #expect(try text.types() == "d text")
-    // Dates there are stay dates beside written ones.
+    // Existing dates stay dates beside others in a notation.
     let dates = try ImportFolder()
     try dates.importCSV("d,x\n2018-08-03,1\n")
     try dates.importCSV("d,x\n\"August 4, 2018\",1\n")
@@ -336,7 +335,7 @@ import Testing
     #expect(
       try told.exportText(.jsonl)
         == "{\"d\":\"2018-08-03\",\"n\":1234}\n{\"d\":\"2018-08-04\",\"n\":5}\n")
-    // Formats that give what is there another meaning are refused.
+    // Formats that would change the meaning of existing values are refused.
     let error = try #require(throws: ImportError.self) {
       try told.importCSV("d;n\n03/08/2018;1\n") {
         $0.dateFormats = [.init("%m/%d/%Y", column: "d")]
@@ -353,7 +352,7 @@ import Testing
     func add(_ reject: Reject) { all.append(reject.reason) }
   }
 
-  /// Keys are compared as they are spelled: they stay text, or canonical.
+  /// Keys are compared by their spelling: they stay text, or canonical.
   @Test func keysHaveNoNotation() throws {
     let folder = try ImportFolder()
     try folder.importCSV("k,v\n\"August 3, 2018\",1\n\"August 4, 2018\",2\n") { $0.key = "k" }
@@ -365,7 +364,7 @@ import Testing
     #expect((report.updated, report.imported) == (1, 1))
   }
 
-  /// Rows that a key leaves out say nothing of the types.
+  /// Skipped rows do not influence the types.
   @Test func leftOutRowsDoNotWiden() throws {
     let folder = try ImportFolder()
     try folder.importCSV("k;d\n1;25/08/2018\n2;26/08/2018\n") { $0.key = "k" }
@@ -377,7 +376,7 @@ import Testing
     #expect(try folder.types() == "k int, d date")
   }
 
-  /// Indexes, changes through the library, and compaction read and write in the notation.
+  /// Indexes, changes through the library, and compactions use the notation.
   @Test func theLibraryReadsAndWrites() throws {
     let folder = try ImportFolder()
     var csv = "d;n\n"

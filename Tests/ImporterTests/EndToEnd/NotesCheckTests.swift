@@ -3,7 +3,7 @@ import Testing
 
 @testable import Importer
 
-/// What a deep check finds in what imports have noted: nothing after imports, and each contradiction.
+/// Deep checks of the notes of imports: no problem after imports, and one for each contradiction.
 @Suite("Deep checks of notes")
 struct NotesCheckTests {
   private static func problems(

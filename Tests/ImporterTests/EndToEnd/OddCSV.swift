@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// CSV in which every oddity of real files is frequent, and no record is malformed.
+/// CSV in which every oddity of real files is frequent, without malformed records.
 struct OddCSV {
   private var random: SplitMix64
 
@@ -24,7 +24,7 @@ struct OddCSV {
     "\\", "'", "\u{202E}rtl", "true", "False", "TRUE", "yes", ";", "|",
   ]
 
-  /// - Parameter isMixed: any oddity in any column; otherwise each column keeps to a kind.
+  /// - Parameter isMixed: whether any column may have any oddity; otherwise each column has one kind.
   mutating func make(rows: Int, isMixed: Bool) -> [UInt8] {
     var output = Array("id,number,date,text,flag,rare\n".utf8)
     let ends = ["\n", "\n", "\n", "\r\n", "\r"]
@@ -38,7 +38,7 @@ struct OddCSV {
       let line = fields.map { $0.map { quoted($0) } ?? "" }.joined(separator: ",")
       output += Array(line.utf8)
       if row < rows - 1 || chance(2) { output += Array(pick(ends).utf8) }
-      // Blank lines between records mean nothing.
+      // Blank lines between records do not count.
       if chance(40), output.last == 0x0A { output += Array("\n\r\n".utf8) }
     }
     return output

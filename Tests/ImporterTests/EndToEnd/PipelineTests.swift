@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import Importer
 
-/// Which threads an import works on.
+/// The threads of an import.
 @Suite("Pipeline") struct PipelineTests {
   private static func csv(_ count: Int) -> String {
     "id,name\n" + (1...count).map { "\($0),n\($0)\n" }.joined()
@@ -59,7 +59,7 @@ import Testing
     }
     let (one, many) = (try ImportFolder(), try ImportFolder())
     let slow = try one.importCSV(csv) { change(&$0, 1) }
-    // Stopped in the middle, and gone on with by others.
+    // Interrupted, and resumed with other numbers of threads.
     let stops = Guarded(0)
     let first = try many.importCSV(csv) {
       change(&$0, 16)
@@ -81,7 +81,7 @@ import Testing
     #expect(first.batches + rest.batches == slow.batches)
     #expect(try many.export() == one.export())
     #expect(try many.types() == one.types())
-    // The checkpoint of many is one that a single thread knows, and the other way round.
+    // One thread resumes from a checkpoint of many, and the other way round.
     for (folder, parsers) in [(one, 16), (many, 1)] {
       let again = try folder.importCSV(csv) {
         change(&$0, parsers)
@@ -118,7 +118,7 @@ import Testing
         try pipeline.run(count) { number in
           #expect(number < count)
           _ = threads.withLock { $0.insert(ExecutionContext.thread) }
-          // Only threads that run at once get beyond this.
+          // Only threads that run at the same time pass this.
           if count == 3 { meeting.attend() }
           done.withLock { $0 += 1 }
         } meanwhile: {
@@ -126,7 +126,7 @@ import Testing
         #expect(done.withLock(\.self) == count)
       }
       #expect(threads.withLock(\.count) == 3)
-      // What the calling thread fails with is thrown when the others are done.
+      // An error of the calling thread is thrown when the others have ended.
       let ended = Guarded(0)
       #expect(throws: CancellationError.self) {
         try pipeline.run(2) { _ in
@@ -140,7 +140,7 @@ import Testing
   }
 }
 
-/// Lets nobody go on before all are there.
+/// Holds threads back until all have come.
 private final class Meeting: Sendable {
   private let lock = Lock()
   private let size: Int

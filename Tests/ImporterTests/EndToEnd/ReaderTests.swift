@@ -5,7 +5,7 @@ import Testing
 
 @testable import Importer
 
-/// I10, and imports that share a file: with readers, and with each other.
+/// I10, and imports that share a file with readers and with each other.
 @Suite struct ReaderTests {
   private static func input(_ records: Int, _ text: String = "x") -> String {
     "a,b\n" + (1...records).map { "\($0),\(text)\n" }.joined()
@@ -24,8 +24,7 @@ import Testing
     var distinct: Int { lock.withLock { counts.count } }
   }
 
-  /// Readers through a handle of their own see a whole number of batches, and the rows of exactly
-  /// those.
+  /// Readers with a handle of their own see whole batches, and exactly their rows.
   @Test(arguments: [(1, 400), (7, 1500), (100, 3000), (1000, 6000)], Durability.allCases)
   func readersSeeWholeBatches(sizes: (batch: Int, records: Int), durability: Durability) throws {
     let folder = try ImportFolder()
@@ -112,8 +111,8 @@ import Testing
     try folder.expectSound()
   }
 
-  /// Into one table: both take turns, or one ends as busy and goes on later; nothing is lost and
-  /// nothing is there twice.
+  /// Into one table both take turns, or one ends as busy and resumes later: nothing is lost or imported
+  /// twice.
   @Test(arguments: [20, 300], 0..<3)
   func oneTableAtOnce(batch: Int, round: Int) throws {
     let folder = try ImportFolder()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// Records that are rejected for what they say: `--check` and `--not-null`.
+/// Records that are rejected because of their values: `--check` and `--not-null`.
 @Suite struct RecordRuleTests {
   private func rules(_ expressions: String...) throws -> [RecordRule] {
     try expressions.map { try RecordRule($0) }
@@ -53,7 +53,7 @@ import Testing
     try folder.expectSound()
   }
 
-  /// Whatever the batches, the parsers and the kind of import, the rows are those of a query over all.
+  /// Whatever the batches, parsers and kind of import, the rows are those of a query over all.
   @Test(arguments: Effort.seeds(1..<6), [false, true])
   func asAQueryHasIt(seed: UInt64, isKeyed: Bool) throws {
     var random = SplitMix64(seed: seed)
@@ -94,7 +94,7 @@ import Testing
     let kept = rows.enumerated().filter { !refused.contains(Int64($0.offset + 1)) }.map(\.element)
     let note = "seed \(seed), \(expression), \(batch)"
     #expect(report.rejected == refused.count && report.imported == kept.count, "\(note)")
-    // Words in quotes that need none are written without.
+    // Quotes without need are not written.
     func plain(_ text: String) -> String { text.replacing("\"\"", with: "") }
     #expect(plain(try checked.exportText()) == plain("id,n,w,p\n" + kept.joined()), "\(note)")
   }
@@ -112,7 +112,7 @@ import Testing
     #expect(
       report.notes.contains { $0.contains("as --where, --check or --newer-than compares it") },
       "\(report.notes)")
-    // The next night as well; and a table's type counts, not that of the night's first values.
+    // The next night, too; and the table's type counts, not that of the night's first values.
     let next = try folder.importCSV("n,w\n-1,x\nabc,y\n5,z\n") {
       $0.rules = try rules("n > 0")
       $0.maxRejects = .unlimited

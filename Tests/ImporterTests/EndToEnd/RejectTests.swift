@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// Records that are not imported: counted, kept byte for byte, explained.
+/// Records that are not imported are counted, explained, and kept byte for byte.
 @Suite struct RejectTests {
   /// A line of the reasons file.
   private struct Reason: Decodable, Equatable {
@@ -23,7 +23,7 @@ import Testing
     return try lines.map { try JSONDecoder().decode(Reason.self, from: Data($0)) }
   }
 
-  /// Every way in which a record can be malformed, among good ones.
+  /// Every kind of malformed record, among good ones.
   private static let damaged: [UInt8] = {
     var csv = Array("a,b\n1,one\n2\n3,three,more\n\"4\"x,four\n5,".utf8)
     csv += [0xFF, 0xFE]
@@ -32,7 +32,7 @@ import Testing
   }()
 
   #if os(Linux)
-    /// Of two files that an import wants to go on in, only the first can be opened: it is closed again.
+    /// Of two files to be appended to, only the first can be opened: it is closed again.
     @Test func filesAreOpenBothOrNone() throws {
       let folder = try ImportFolder()
       let (path, reasons) = (folder.path("t.rejects.csv"), "t.rejects.csv.reasons.jsonl")
@@ -109,7 +109,7 @@ import Testing
           == "a,b,extra1,extra2,extra3\n1,one,,,\n2,,,,\n3,three,more,,\n4,four,,\"\",x\n5,five,,,\n"
       )
       try extended.expectSound()
-      // A second input fills the columns that are there, whatever its own types are.
+      // A second input fills the existing columns, whatever its own types are.
       try extended.importCSV("a,b\n6,six,7\n", as: "u.csv") { $0.ragged = .extend }
       #expect(try extended.exportText().hasSuffix("\n6,six,7,,\n"))
       #expect(try extended.types().contains("extra1 text"))
@@ -150,7 +150,7 @@ import Testing
     try folder.expectSound()
   }
 
-  /// What is committed before the limit is passed stays, and a higher limit goes on from there.
+  /// Batches before the limit stay, and a higher limit continues from there.
   @Test(arguments: [1, 10, 300])
   func theLimitOfRejects(batch: Int) throws {
     var csv = "a,b\n"
@@ -174,7 +174,7 @@ import Testing
     #expect(objects == committed - committed / 100)
     #expect(try folder.text("t.rejects.csv") == "a,b\n100\n200\n300\n400\n500\n")
     try folder.expectSound()
-    // Going on begins with what is committed, in the rejects too.
+    // Resuming starts from what is committed, for the rejects, too.
     try folder.importCSV(csv) {
       change(&$0)
       $0.resume = true
@@ -218,7 +218,7 @@ import Testing
     }
   }
 
-  /// A share is looked at at the end of a short input too, and where `--limit` ends it.
+  /// A limit in percent is checked at the end of a short input, too, and where `--limit` ends it.
   @Test func aShareOfFewRecords() throws {
     let folder = try ImportFolder()
     let csv = "a,b\n1,x\n2\n3,x\n4,x\n5,x\n"
@@ -233,7 +233,7 @@ import Testing
     #expect(try folder.importCSV(csv) { $0.maxRejects = .share(0.2) }.rejected == 1)
   }
 
-  /// Several inputs may share a rejects file; an import that starts anew gets another one.
+  /// Several inputs may share a rejects file; an import that begins anew has another.
   @Test func severalInputs() throws {
     let folder = try ImportFolder()
     for name in ["x", "y"] { try folder.write(name + ".csv", Array("a,b\n\(name)\n1,2\n".utf8)) }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Importer
 
-/// An import that was stopped goes on to what an uninterrupted one gives.
+/// An interrupted import resumes to the result of an uninterrupted one.
 @Suite struct ResumeTests {
   private static func input(records: Int, seed: UInt64) -> [UInt8] {
     var random = SplitMix64(seed: seed)
@@ -12,7 +12,7 @@ import TestSupport
     for record in 1...records {
       let number = record > 500 ? "\(record).5" : String(record)
       let text = Bool.random(using: &random) ? "\"two\nlines\"" : "x"
-      // All null until late, then a type of its own; and a record to reject now and then.
+      // A column is null until late, then has a type of its own; some records are rejected.
       csv +=
         "\(number),\(text),\(record > 700 ? "2018-08-03" : "")\(record % 90 == 0 ? ",more" : "")\n"
     }
@@ -83,14 +83,14 @@ import TestSupport
     }
     _ = try resume(csv) { $0.shouldStop = { true } }
     let before = try folder.export()
-    // Other options, other bytes.
+    // Other options, and other bytes.
     for change in [
       { $0.types = .text }, { $0.ragged = .extend }, { $0.nulls = ["x"] },
       { $0.header = .names(["p", "q", "r"]) },
     ] as [(inout ImportOptions) -> Void] {
       #expect(throws: ImportError.self) { _ = try resume(csv, change) }
     }
-    // Another byte in what was committed.
+    // A byte of the committed part differs.
     let changed = csv[..<40] + [csv[40] ^ 1] + csv[41...]
     #expect(throws: ImportError.self) { _ = try resume(Array(changed)) { _ in } }
     #expect(throws: ImportError.self) { _ = try resume(Array(csv[..<300])) { _ in } }
@@ -101,7 +101,7 @@ import TestSupport
     #expect(try resume(csv) { _ in }.resumedAt?.isComplete == true)
   }
 
-  /// Of several inputs, those that are complete are left out.
+  /// Complete inputs are left out.
   @Test func severalInputs() throws {
     let folder = try ImportFolder()
     let inputs = (1...3).map { file in
@@ -112,7 +112,7 @@ import TestSupport
     }
     var runs = 0
     while true {
-      // It is asked for each input that is complete, too.
+      // `shouldStop` is called for each complete input, too.
       let stop = stopped(after: 6)
       let report = try folder.importCSV(inputs[0], as: "0.csv") {
         $0.inputs = (0..<3).map { folder.path("\($0).csv") }
@@ -129,7 +129,7 @@ import TestSupport
     #expect(difference == nil, "\(difference ?? "") in \(runs) runs")
   }
 
-  /// What comes behind a rejected last record may be the rest of that one, though a line ended there.
+  /// Bytes behind a rejected last record may belong to it, even behind a line end.
   @Test func grownBehindAReject() throws {
     for (input, isRefused) in [("a,b\n1,2\n3\n", true), ("a,b\n3\n1,2\n", false)] {
       let folder = try ImportFolder()

@@ -3,11 +3,11 @@ import Foundation
 import Importer
 import Testing
 
-/// I7: export gives back what was imported, to the letter.
+/// I7: an export gives back what was imported, to the letter.
 @Suite struct RoundTripTests {
   static let sizes: [ImportOptions.BatchSize] = [.records(1), .records(7), .records(1000), .all]
 
-  /// The first records of the repository's sample, and how they are exported.
+  /// The first records of the repository's sample, and their export.
   private struct Sample {
     let csv: [UInt8]
     let exported: [UInt8]
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// Each spelling in columns where all the others are of one kind, and in one where it is alone.
+  /// Each spelling in columns of every other kind, and in a column by itself.
   @Test func everySpellingByItself() throws {
     let companions = ["", "1", "2.5", "2018-01-01", "2018-01-01T10:00:00", "true", "x"]
     let names = companions.indices.map { "c\($0)" }.joined(separator: ",")
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  /// What the export wrote imports to the same again, compacted or not.
+  /// An export can be imported again, with the same result, compacted or not.
   @Test func exportsImportAgain() throws {
     var generator = OddCSV(seed: 99)
     let csv = generator.make(rows: 900, isMixed: true)

@@ -69,7 +69,7 @@ import Testing
   @Test func truncateEmptiesInTheFirstBatch() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b\n1,x\n2,y\n")
-    // Malformed from the start: nothing is committed, so nothing is emptied either.
+    // The input is malformed from the start: nothing is committed, so the table is not emptied either.
     #expect(throws: ImportError.self) {
       try folder.importCSV("a,b\n3\n", as: "u.csv") { $0.truncate = true }
     }
@@ -77,10 +77,10 @@ import Testing
     let report = try folder.importCSV("a,b\n4,z\n", as: "u.csv") { $0.truncate = true }
     #expect(report.objects == 1)
     #expect(try folder.exportText() == "a,b\n4,z\n")
-    // The first import's objects are gone: it is not complete any more.
+    // The first import's objects are gone, so it is not complete any more.
     let again = try folder.importCSV("a,b\n1,x\n2,y\n") { $0.resume = true }
     #expect(again.imported == 2)
-    // Two inputs, emptied once.
+    // Two inputs empty the table once.
     try folder.importCSV("a,b\n5,v\n") {
       $0.truncate = true
       $0.inputs.append(folder.path("u.csv"))
@@ -89,7 +89,7 @@ import Testing
     try folder.expectSound()
   }
 
-  /// Between two inputs nothing is half read, and still the transaction of all of them is taken back.
+  /// Between two inputs no record is half read, and still the transaction of both is undone.
   @Test func truncateInterruptedBetweenInputs() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b\n1,x\n")
@@ -99,7 +99,7 @@ import Testing
       $0.truncate = true
       $0.inputs.append(folder.path("u.csv"))
       $0.progress = { _ in told.withLock { $0 += 1 } }
-      // Told of the record when it is read, and at the input's end.
+      // Called for the record when it is read, and at the input's end.
       $0.shouldStop = { told.withLock { $0 >= 2 } }
     }
     #expect(report.isInterrupted && report.files.count == 1)
@@ -110,8 +110,8 @@ import Testing
 
   private static let threeRows = "a,b\n1,x\n2,y\n3,z\n"
 
-  /// Imports three rows, one a batch, while another handle changes the table behind the first one,
-  /// and expects it to end.
+  /// Imports three rows in batches of one. Another handle changes the table after the first; the import
+  /// must end.
   private func expectDisturbance(
     of folder: ImportFolder, by change: @escaping @Sendable (Database) throws -> Void
   ) throws {
@@ -140,14 +140,13 @@ import Testing
     #expect(text.contains("table 't' was changed by somebody else during the import"), "\(text)")
   }
 
-  /// Where somebody has begun the table anew between two batches, the rest of an input is no table
-  /// of its own.
+  /// The table was emptied between two batches: the rest of an input must not become a table.
   @Test func beginningsOfOthersBetweenBatches() throws {
     let folder = try ImportFolder()
     try expectDisturbance(
       of: folder,
       by: { other in
-        // What an import with --truncate begins with.
+        // The first step of an import with --truncate.
         try other.write { transaction in
           let table = try transaction.table("t")
           try table.deleteAll()
@@ -159,7 +158,7 @@ import Testing
     try folder.expectSound()
   }
 
-  /// What was planned does not fit a table that has got another column between two batches.
+  /// The table got another column between two batches: the plan does not fit any more.
   @Test func columnsOfOthersBetweenBatches() throws {
     let folder = try ImportFolder()
     try expectDisturbance(
@@ -199,7 +198,7 @@ import Testing
     #expect(done.resumedAt?.isComplete == true && done.read == 0 && done.objects == 500)
   }
 
-  /// What is done for each column must not go through all of them: this took minutes when it did.
+  /// Work for a column must not go through all columns: that took minutes.
   @Test(.timeLimit(.minutes(60))) func aVeryWideTable() throws {
     let folder = try ImportFolder()
     let columns = 40_000
@@ -216,7 +215,7 @@ import Testing
     let folder = try ImportFolder()
     let database = try Database.open(folder.database)
     var options = ImportOptions(inputs: [], database: folder.database)
-    // One transaction, which is still open behind the batch.
+    // One transaction, which stays open after the batch.
     options.truncate = true
     let transaction = ImportTransaction(database, options, table: "t")
     let columns = (0..<30).map { index in
@@ -245,7 +244,7 @@ import Testing
     try database.close()
   }
 
-  /// Notes whose numbers lie: none of them may ask for memory, or be counted with.
+  /// Notes with forged numbers: none may be used to allocate memory or to compute.
   @Test func damagedNotesAreRefused() throws {
     let own = Checkpoint(
       input: .init(name: 1, size: 5), options: 2, byteOffset: 5, checksum: 3, line: 4)
@@ -264,7 +263,7 @@ import Testing
       for largest in [[UInt8](repeating: 0xFF, count: 8) + [0x7F], [0xFF, 0xFF, 0xFF, 0xFF, 0x7F]] {
         let bytes = Array(sound[..<(numbers + place)] + largest + sound[(numbers + place + 1)...])
         guard let read = Checkpoint.decode(bytes)?.first else { continue }
-        // What is believed can be counted with.
+        // Accepted numbers can be added.
         #expect(read.rejected + read.updated + read.skipped + read.unchanged <= read.records)
         #expect(read.line < Int.max / 4 && read.byteOffset < Int.max / 4)
       }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Importer
 
-/// Types found in the values, and I9: they depend on nothing else.
+/// Types are found in the values, and depend on nothing else (I9).
 @Suite struct TypeTests {
   /// A column of ints that becomes double at record `double` and text at record `text`.
   private static func widening(rows: Int, double: Int, text: Int) -> String {
@@ -45,7 +45,7 @@ import TestSupport
     #expect(lines[1700] == #"{"n":1701,"b":"x"}"#)
   }
 
-  /// The guess of the sample is no widening; a column that begins late is guessed then.
+  /// A guess by the sample is no widening; a column that begins late is guessed then.
   @Test func whatIsNotWidening() throws {
     let folder = try ImportFolder()
     let early = try folder.importCSV(Self.widening(rows: 1500, double: 900, text: 1000)) { _ in }
@@ -58,8 +58,8 @@ import TestSupport
     #expect(late.columns[0].nulls == 1499)
   }
 
-  /// Whether a column that gets doubles becomes one of them depends on integers that came long
-  /// before, which nobody looks for until then.
+  /// Whether a column with doubles becomes double depends on integers that came long before, which are
+  /// searched only then.
   @Test(arguments: ["9007199254740993", "9007199254740992"], [ConflictPolicy.error, .update])
   func doublesAfterIntegers(integer: String, policy: ConflictPolicy) throws {
     let type = integer.hasSuffix("3") ? "text" : "double"
@@ -70,7 +70,7 @@ import TestSupport
     }
     let first = "id,n\na,1\nb,\(integer)\nc,3\n"
     let second = "id,n\nd,4\ne,5\nf,6\ng,0.5\nh,7\n"
-    // In one run, in two, and in one that was interrupted.
+    // In one run, in two, and in an interrupted one.
     for way in 0..<3 {
       let folder = try ImportFolder()
       if way == 0 {
@@ -120,7 +120,7 @@ import TestSupport
     #expect(try folder.types() == "a \(type), b text")
   }
 
-  /// Parser threads, chunk and read sizes, batches, queue and durability change nothing.
+  /// Parsers, chunk and read sizes, batches, queue and durability do not matter.
   @Test func resultsDependOnTheInputAlone() throws {
     var generator = OddCSV(seed: 5)
     let csv = generator.make(rows: 400, isMixed: false)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Importer
 
-/// Inputs that were cut off, or are written to while they are read.
+/// Inputs that are truncated, or written to while they are read.
 @Suite("Unfinished inputs") struct UnfinishedTests {
   private static func csv(_ count: Int) -> String {
     "id,name\n" + (1...count).map { "\($0),n\($0)\n" }.joined()
@@ -17,7 +17,7 @@ import Testing
     let report = try folder.importCSV(Self.csv(5) + "6,n") { $0.batchSize = .records(batch) }
     #expect(report.imported == 6 && report.notes.count == 1)
     #expect(report.notes.first?.contains("the last record, at line 7, has no line end") == true)
-    // Where there is no other line, none is missed.
+    // If no line has an end, the end of the last one is not missed.
     #expect(try ImportFolder().importCSV("5,6").notes == [])
     #expect(try ImportFolder().importCSV(Self.csv(5)).notes == [])
     #expect(try ImportFolder().importCSV(Self.csv(5) + "6,n") { $0.limit = 5 }.notes == [])
@@ -42,10 +42,10 @@ import Testing
     ) { try run(finished + "701,n") }
     let whole = 701 / batch * batch
     let committed = whole == 701 ? 701 - batch : whole
-    // Where nothing was, there is no table.
+    // Without a committed batch there is no table.
     let count = (try? folder.exportText().split(separator: "\n").count - 1) ?? 0
     #expect(count == committed)
-    // Whole, it goes on behind what was committed.
+    // The complete input resumes behind what was committed.
     let rest = try run(finished + "701,name\n", resume: true)
     #expect(rest.imported == 701 - committed)
     #expect(try folder.exportText() == finished + "701,name\n")

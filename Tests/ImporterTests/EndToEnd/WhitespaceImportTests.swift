@@ -2,9 +2,9 @@ import Importer
 import TestSupport
 import Testing
 
-/// Runs of blanks as delimiters, from the input to the database and the rejects.
+/// Runs of blanks as delimiters, from input to database and rejects.
 @Suite struct WhitespaceImportTests {
-  /// A table of padded columns, and the same as plain CSV.
+  /// A table of padded columns, and the same table as plain CSV.
   private static func table(_ seed: UInt64, rows: Int) -> (padded: String, plain: String) {
     var random = SplitMix64(seed: seed)
     var (padded, plain) = (" id   name value\t\n", "id,name,value\n")
@@ -43,7 +43,8 @@ import Testing
     try folder.expectSound()
   }
 
-  /// A field less, a field more, text behind a quote: rejected as they were written.
+  /// Records with a field too few or too many, or text behind a quote, are rejected as they were
+  /// written.
   @Test func whatDoesNotFitIsRejected() throws {
     let folder = try ImportFolder()
     let text = "a  b  c\n1  2  3\n  1    2 \n \n 1 2 3  4\n \"x\"y 1 2\n1 2 \"open\n"
@@ -72,7 +73,7 @@ import Testing
     }
   }
 
-  /// In a table of one column a line of blanks is a null, as an empty one is.
+  /// In a table of one column a line of blanks is a null, as an empty line is.
   @Test func oneColumn() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a\n x \n   \n\ny\n") { $0.delimiter = "whitespace" }

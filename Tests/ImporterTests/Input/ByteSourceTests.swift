@@ -2,6 +2,7 @@ import Foundation
 import Importer
 import Testing
 
+/// Files and pipes as inputs.
 @Suite struct ByteSourceTests {
   private func withFolder(_ body: (URL) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory
@@ -57,7 +58,7 @@ import Testing
     #expect(throws: ImportError.notSeekable(path: "standard input")) { try source.seek(to: 1) }
     let splitter = RecordSplitter(source: source)
     pipe.fileHandleForWriting.write(Data("a,b\n1".utf8))
-    // A header is there before the rest has come.
+    // The header can be read before the rest has come.
     #expect(try splitter.next(recordLimit: 1)?.recordCount == 1)
     pipe.fileHandleForWriting.write(Data(",2\n".utf8))
     try pipe.fileHandleForWriting.close()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// Which encoding is named for text that is not UTF-8: sentences in real languages.
+/// The encoding that is named for text that is not UTF-8: sentences in real languages.
 @Suite struct EncodingGuessTests {
   static let russian = "имя,город\nИван,Москва\nМария,\"Съешь ещё этих мягких французских булок\"\n"
   static let japanese = "名前,備考\n田中太郎,これはテストです。よろしくお願いします\n鈴木,表示ソフトウェア\n"
@@ -19,7 +19,7 @@ import Testing
   static let arabic = "الاسم,المدينة\nمحمد,القاهرة\nعلي,الطقس جميل اليوم\n"
   static let thai = "ชื่อ,เมือง\nสมชาย,กรุงเทพ\nมาลี,วันนี้อากาศดีมาก\n"
 
-  /// Text as iconv would write it: the reverse of what it reads.
+  /// Encodes text by iconv, the reverse of what is tested.
   static func encoded(_ text: String, _ name: String) throws -> [UInt8]? {
     let encoding = try TextEncoding(named: name)
     if encoding == .utf16LE || encoding == .utf16BE {
@@ -63,16 +63,16 @@ import Testing
     #expect(guess.encoding.rawValue == named && guess.isLikely, "\(guess)")
     #expect(guess.note.contains("--encoding \(named)"))
     #expect(!guess.others.contains(guess.encoding))
-    // The same where the sample ends in the midst of a character.
+    // The same if the sample ends within a character.
     let cut = EncodingGuess.ofInput(Array(bytes.dropLast(2)), isWhole: false)
     #expect(cut?.encoding.rawValue == named, "\(String(describing: cut))")
   }
 
-  /// What is UTF-8, or was, is not called something else.
+  /// Text that is UTF-8, or was before it was damaged, is not taken for another encoding.
   @Test func damagedUTF8() {
     for text in [Self.russian, Self.japanese, Self.french, "a,b\n1,2\n", ""] {
       #expect(EncodingGuess.ofInput(Array(text.utf8), isWhole: true) == nil)
-      // A character cut off at the end of the sample, and two bytes that are none.
+      // A character truncated at the end of the sample, and two bytes that are no character.
       #expect(
         EncodingGuess.ofInput(Array(text.utf8) + [0xE3, 0x81], isWhole: false) == nil
           || text.isEmpty || text == "a,b\n1,2\n")
@@ -82,7 +82,7 @@ import Testing
     #expect(EncodingGuess.unmarked(nul) == nil)
   }
 
-  /// All that is named explains every byte.
+  /// An encoding that is named explains every byte.
   @Test func everyByteIsExplained() throws {
     for seed in 0..<40 as Range<UInt64> {
       var random = SplitMix64(seed: seed)
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  /// Nothing likely is found where there is nothing to go by.
+  /// No encoding is named without evidence.
   @Test func unlikelyText() throws {
     let bytes: [UInt8] = Array("a,b\n".utf8) + Array(0x80...0xFF) + [0x0A]
     let guess = try #require(EncodingGuess.ofInput(bytes, isWhole: false))

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Importer
 
-/// Patterns of file names, against a slow and obvious matcher, and on a tree of folders.
+/// Patterns of file names, compared with a slow and obvious matcher, and on a tree of folders.
 @Suite struct FilePatternTests {
   private static func slow(_ name: ArraySlice<Character>, _ pattern: ArraySlice<Character>) -> Bool
   {
@@ -14,7 +14,7 @@ import TestSupport
       return (name.startIndex...name.endIndex).contains { slow(name[$0...], pattern.dropFirst()) }
     case "?": return !name.isEmpty && slow(name.dropFirst(), pattern.dropFirst())
     case "[":
-      // The tests write lists of one or two plain characters.
+      // The tests' lists have one or two plain characters.
       guard let end = pattern.firstIndex(of: "]"), let next = name.first else { return false }
       var list = pattern[(pattern.startIndex + 1)..<end]
       let isInverted = list.first == "!"
@@ -66,7 +66,7 @@ import TestSupport
         at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
       try Data().write(to: url)
     }
-    // A circle, which nothing follows.
+    // A circular link, which is not followed.
     try FileManager.default.createSymbolicLink(
       at: root.appendingPathComponent("sub/up"), withDestinationURL: root)
     func files(_ pattern: String) throws -> [String] {

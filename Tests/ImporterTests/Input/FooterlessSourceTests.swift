@@ -3,7 +3,7 @@ import Testing
 
 @testable import Importer
 
-/// An input without its last lines, against what a list of lines says.
+/// An input without its last lines, compared with a list of lines.
 @Suite struct FooterlessSourceTests {
   /// Lines with their ends.
   private static func lines(_ bytes: [UInt8]) -> [[UInt8]] {
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// From any place on, as an import that is resumed reads it.
+  /// From any offset on, as a resumed import reads it.
   @Test func fromAPlaceOn() throws {
     let bytes = Array("a,b\n1,2\n3,4\ntotal\n".utf8)
     let source = FooterlessSource(MemorySource(bytes), lines: 1)

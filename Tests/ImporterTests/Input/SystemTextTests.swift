@@ -4,7 +4,8 @@ import Testing
 
 @testable import Importer
 
-/// What iconv decodes: to UTF-8 as iconv itself does it in one call, and back to the very bytes.
+/// Text decoded by iconv: the same UTF-8 as iconv gives in one call, and the same bytes on the way
+/// back.
 @Suite struct SystemTextTests {
   static let names = [
     "cp932", "euc-jp", "gb18030", "big5-hkscs", "cp949", "koi8-r", "koi8-u", "iso-8859-2",
@@ -16,12 +17,13 @@ import Testing
     "georgian-ps",
   ]
 
-  /// The codes of an encoding, asked of iconv one by one: all of one and two bytes, some of the longer ones.
+  /// The codes of an encoding, asked of iconv one by one: all of one and two bytes, some of the longer
+  /// ones.
   private static func codes(_ converter: CharacterConverter) -> (good: [[UInt8]], bad: [[UInt8]]) {
     var (good, bad): ([[UInt8]], [[UInt8]]) = ([], [])
     var open: [[UInt8]] = [[]]
     while let prefix = open.popLast() {
-      // Of the longest codes there are a million.
+      // There are a million of the longest codes.
       let step = prefix.count < 2 ? 1 : prefix.count == 2 ? 5 : 9
       for byte in stride(from: prefix.isEmpty ? 0x80 : 0x21, through: 0xFF, by: step) {
         let code = prefix + [UInt8(byte)]
@@ -38,7 +40,7 @@ import Testing
     return (good, bad)
   }
 
-  /// Reads an input to its end, and gives its text and what the chunks say that it was.
+  /// Reads an input to its end. Returns its text, and the input bytes by its chunks.
   private static func read(
     _ bytes: [UInt8], _ encoding: TextEncoding, pieces: [Int], records: Int = 100
   ) throws -> (text: [UInt8], original: [UInt8], chunks: [Chunk]) {
@@ -68,7 +70,7 @@ import Testing
     }
     let codes = Self.codes(converter)
     #expect(codes.good.count >= 40, "\(name)")
-    // The codes beside each other, and each in a field of its own.
+    // All codes in a row, and each in a field of its own.
     let run = Array(codes.good.joined())
     var fields: [UInt8] = []
     for (index, code) in codes.good.enumerated() {
@@ -80,7 +82,7 @@ import Testing
       return
     }
     let all = try Self.read(bytes, encoding, pieces: [1 << 16])
-    // Letters may be joined with the marks behind them, which is the same text.
+    // A letter and the mark behind it may become one character, which is the same text.
     let isSame =
       all.text == whole
       || String(decoding: all.text, as: UTF8.self) == String(decoding: whole, as: UTF8.self)
@@ -96,7 +98,7 @@ import Testing
     }
   }
 
-  /// Every place of a chunk, asked for by itself, is where counting from the front finds it.
+  /// The input offset of every place in a chunk equals one counted from the front.
   @Test(arguments: ["cp932", "gb18030", "big5-hkscs", "koi8-r", "euc-jp"])
   func everyPlace(name: String) throws {
     guard let encoding = TextEncoding(rawValue: name), let converter = encoding.converter else {
@@ -129,7 +131,7 @@ import Testing
     }
   }
 
-  /// Any bytes come back, and what iconv does not take for text is not UTF-8.
+  /// Any bytes come back, and bytes that iconv does not decode are not UTF-8.
   @Test(arguments: names)
   func garbage(name: String) throws {
     guard let encoding = TextEncoding(rawValue: name), let converter = encoding.converter else {
@@ -151,16 +153,16 @@ import Testing
       var isText = true
       if case .text = converter.meaning(of: bytes) {} else { isText = false }
       #expect((String(validating: read.text, as: UTF8.self) != nil) == isText, "seed \(seed)")
-      // What is ASCII by itself is not swallowed by a broken code before it.
+      // An ASCII character behind a broken code is not lost.
       #expect(
         read.text.count(where: { $0 == 0x0A }) == bytes.count(where: { $0 == 0x0A }),
         "seed \(seed)")
     }
   }
 
-  /// Codes that mean the same, and one that means two characters.
+  /// Codes with the same meaning, and a code for two characters.
   @Test func ambiguousCodes() throws {
-    // NEC's, IBM's and JIS's own: U+2252 twice, U+222A twice, U+7E8A twice.
+    // Codes of NEC, IBM and JIS: U+2252 twice, U+222A twice, U+7E8A twice.
     let same: [UInt8] = [0x81, 0xE0, 0x87, 0x90, 0x81, 0xBE, 0x87, 0x9C, 0xED, 0x40, 0xFA, 0x5C]
     let japanese = try Self.read(same, try TextEncoding(named: "cp932"), pieces: [1])
     #expect(String(decoding: japanese.text, as: UTF8.self) == "≒≒∪∪纊纊")
@@ -172,14 +174,14 @@ import Testing
         == [0xCA, 0x304, 0x61, 0xCA, 0x30C])
     #expect(chinese.original == two)
     let chunk = try #require(chinese.chunks.first)
-    // A place in the midst of a code is that of the code.
+    // A place within a code has the code's offset.
     #expect((0...9).map { chunk.inputOffset($0) } == [0, 0, 0, 0, 2, 3, 3, 3, 3, 5])
     let far: [UInt8] = [0x94, 0x39, 0xDA, 0x33, 0x81, 0x30, 0x81, 0x30, 0x30]
     let wide = try Self.read(far, try TextEncoding(named: "gb18030"), pieces: [3])
     #expect(String(decoding: wide.text, as: UTF8.self) == "💩\u{80}0" && wide.original == far)
   }
 
-  /// A code that the end of the input cuts off.
+  /// A code that the input's end truncates.
   @Test func cutOff() throws {
     for tail in [[0x94], [0x94, 0x39], [0x94, 0x39, 0xDA], [0xFF]] as [[UInt8]] {
       let bytes = Array("a,b\n1,".utf8) + tail
@@ -191,7 +193,7 @@ import Testing
     }
   }
 
-  /// Lines that are skipped, and bytes that are passed over, count in the input.
+  /// Skipped lines and bytes count as parts of the input.
   @Test func skipping() throws {
     let encoding = try TextEncoding(named: "cp932")
     // 表 ends with a backslash, ポ with a bar.
@@ -215,7 +217,7 @@ import Testing
       #expect(other.byteOffset == offset)
       let next = try #require(try other.next(recordLimit: 1))
       #expect(next.original(from: 0, to: next.byteCount) == line)
-      // Into the midst of a code, and behind the end.
+      // Beginning within a code, and behind the end.
       let inside = try DecodingSource(MemorySource(bytes, readSizes: sizes), encoding: encoding)
       let third = RecordSplitter(source: inside, encoding: encoding, original: inside.original)
       #expect(try third.skip(to: 1, checksum: 0) == .different)

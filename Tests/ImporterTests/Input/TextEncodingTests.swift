@@ -2,7 +2,7 @@ import Testing
 
 @testable import Importer
 
-/// What encodings are called, and which are refused.
+/// Names of encodings, and names that are refused.
 @Suite struct TextEncodingTests {
   @Test(arguments: [
     ("UTF8", "utf-8"), ("utf-8", "utf-8"), ("ISO-8859-1", "latin1"), ("iso8859-1", "latin1"),
@@ -18,7 +18,7 @@ import Testing
   func aliases(name: String, canonical: String) throws {
     let encoding = try TextEncoding(named: name)
     #expect(encoding.rawValue == canonical)
-    // What a report names means the same again.
+    // The name in a report means the same encoding.
     #expect(TextEncoding(rawValue: encoding.rawValue) == encoding)
     #expect(TextEncoding(tried: canonical) == encoding)
   }

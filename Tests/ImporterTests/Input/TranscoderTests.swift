@@ -33,7 +33,7 @@ import TestSupport
     }
   }
 
-  /// Any bytes, valid or not, come back; what is no text is no UTF-8.
+  /// Any bytes come back, valid or not; invalid text is not UTF-8.
   @Test func anyBytesComeBack() throws {
     for seed in 0..<400 as Range<UInt64> {
       var random = SplitMix64(seed: seed)

@@ -1,7 +1,7 @@
 import Importer
 import Testing
 
-/// What is a server, and how it is shown.
+/// Which inputs are servers, and how their addresses are shown.
 @Suite struct ServerAddressTests {
   @Test(
     "Servers are told from files",
@@ -39,7 +39,7 @@ import Testing
       "postgresql://u:a/SECRET@h/d",
       "postgresql://u:a?SECRET@h/d", "postgresql://h/d?password=SECRET",
       "postgresql://h/d?user=u&PASSWORD=SECRET",
-      // Marks that make another character of the sign before them.
+      // Combining marks, which make another character of the sign before them.
       "postgresql://u:\u{301}SECRET@h/d", "postgresql://u:SECRET@\u{301}h/d",
       "postgresql://h/d?\u{301}password=SECRET", "postgresql://h/d?user=u&\u{301}password=SECRET",
       "postgresql://h/d?pas\u{301}sword=SECRET", "host=h password=\u{301}SECRET",
@@ -51,7 +51,7 @@ import Testing
       "host=h password='a SECRET' user=x",
       "host=h password=a\\ SECRET", "host=h dbname=d passfile=SECRET",
       "dbname=postgresql://u:SECRET@h/d",
-      // Accents, which make other characters of what is before them.
+      // Accents, which make another character of the sign before them.
       "postgresql://u:\u{301}SECRET@h/d", "postgresql://u:SECRET@\u{301}h/d",
       "postgresql://\u{301}u:SECRET@h/d", "postgresql://u@h/d?\u{301}x=1&\u{301}password=SECRET",
       "host=h password='\u{301} host=SECRET'", "host=h password=\\\u{301} host=SECRET",

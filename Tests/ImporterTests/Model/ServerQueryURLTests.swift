@@ -2,7 +2,7 @@ import Testing
 
 @testable import Importer
 
-/// Queries in the URLs of servers.
+/// Queries in servers' URLs.
 @Suite struct ServerQueryURLTests {
   @Test(
     "The query is taken out of the URL",

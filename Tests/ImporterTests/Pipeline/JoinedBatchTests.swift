@@ -5,10 +5,10 @@ import Testing
 
 @testable import Importer
 
-/// Batches that become one version together: what is committed, counted and kept is what it would be if each were
-/// a version of its own.
+/// Batches that become one version: commits, counts and kept versions are those of batches that are
+/// versions of their own.
 @Suite struct JoinedBatchTests {
-  /// Longer than any test: everything joins that may.
+  /// Longer than any test, so that everything joins that may.
   private static let long: UInt64 = 3_600_000_000_000
 
   private static func csv(_ rows: Int, bad: Set<Int> = []) -> String {
@@ -138,7 +138,7 @@ import Testing
       let writer = try Thread(name: "pipe") { [database = folder.database] in
         guard let handle = FileHandle(forWritingAtPath: pipe) else { return }
         handle.write(Data(head.utf8))
-        // Nothing more before somebody sees what has come. If nobody does, the test fails and ends.
+        // No more comes until a reader has seen the batch. If none does, the test fails and ends.
         for _ in 0..<2000 where seen.count == 0 {
           System.sleep(milliseconds: 10)
           seen.count = (try? Self.count(database)) ?? 0

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Importer
 
-/// What is known of a table's notes counts only for the very bytes.
+/// The remembered contents of a note are used only for exactly its bytes.
 @Suite("Notes that are known")
 struct KnownNotesTests {
   private static func checkpoint(_ name: UInt64) -> Checkpoint {
@@ -22,7 +22,7 @@ struct KnownNotesTests {
     #expect(known.decoded(Checkpoint.encode(other), as: Checkpoint.note) == other)
     #expect(known.decoded(Checkpoint.encode(own), as: Checkpoint.note) == own)
     #expect(known.decoded(Array(Checkpoint.encode(other).dropLast()), as: Checkpoint.note) == nil)
-    // Each note is known by itself.
+    // Each note is remembered by itself.
     #expect(known.decoded(Checkpoint.encode(other), as: Checkpoint.completeNote) == other)
   }
 }

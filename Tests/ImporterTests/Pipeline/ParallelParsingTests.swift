@@ -4,7 +4,7 @@ import Importer
 import Testing
 import TestSupport
 
-/// Chunks that lie in the same memory, parsed by several threads while the splitter reads on.
+/// Several threads parse chunks that share memory while the splitter reads on.
 @Suite struct ParallelParsingTests {
   private final class Results: @unchecked Sendable {
     // @unchecked: guarded by the lock.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Importer
 
-/// What is kept of an import: to its last number, a bounded number of them, and nothing of damaged ones.
+/// Entries of imports: all their numbers, a bounded number of entries, and none from damaged bytes.
 @Suite struct RunEntryTests {
   private func entry(_ number: Int) throws -> RunEntry {
     let moment = try #require(DateTime(microsecondsSince1970: Int64(number) * 1_000_000))

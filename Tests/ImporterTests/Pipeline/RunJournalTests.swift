@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// What is noted of an import that was killed and goes on.
+/// The entry of an import that was killed and resumed.
 @Suite struct RunJournalTests {
   private static func checkpoint(_ records: Int, isComplete: Bool) -> Checkpoint {
     var checkpoint = Checkpoint(
@@ -24,7 +24,7 @@ import Testing
     let killed = RunJournal(options, inputs: ["a", "b"], table: "t")
     killed.note(Self.checkpoint(1000, isComplete: false), of: "a", isFirst: true)
     try database.write { try killed.write(.unfinished, $0) }
-    // Committed with later batches, which did not write the note again.
+    // Committed with later batches, which did not write the entry again.
     killed.note(Self.checkpoint(2500, isComplete: true), of: "a", isFirst: false)
     #expect(try ImportRuns.list(database.snapshot()).map(\.counts.read) == [1000])
     let next = RunJournal(options, inputs: ["a", "b"], table: "t")

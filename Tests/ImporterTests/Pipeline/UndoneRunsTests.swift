@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// Which imports are undone, against a history that is played back.
+/// Which imports are undone, compared with a history that is replayed.
 @Suite struct UndoneRunsTests {
   @Test(arguments: Effort.seeds(1..<30))
   func againstAHistory(seed: UInt64) throws {
@@ -12,7 +12,7 @@ import Testing
     let moment = try #require(DateTime(microsecondsSince1970: 0))
     var runs: [RunEntry] = []
     var restores: [RestoreNote] = []
-    // What counts in each version, by table.
+    // The valid runs of each version, by table.
     var versions: [[String: Set<Int64>]] = [[:]]
     for step in 1...60 {
       let table = ["a", "b"].randomElement(using: &random) ?? "a"

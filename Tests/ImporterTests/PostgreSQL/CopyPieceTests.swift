@@ -4,16 +4,17 @@ import Testing
 
 @testable import Importer
 
-/// What is sent for the rows of a chunk, against the fields one by one.
+/// The bytes sent for the rows of a chunk, compared with the fields one by one.
 @Suite struct CopyPieceTests {
-  /// A column's reading, and what its fields may be.
+  /// A column's reading, and its possible fields.
   private struct Column {
     let name: String
     let type: ColumnType
     let fields: [String]
   }
 
-  // Texts of lengths around eight and sixteen bytes, with what has a meaning in CSV, in COPY, or in neither.
+  // Texts of about eight and sixteen bytes, with characters that are special in CSV, in COPY, or in
+  // neither.
   private static let texts =
     (0...40).map { String("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN".prefix($0)) }
     + [
@@ -33,7 +34,7 @@ import Testing
     Column(name: "b", type: .text, fields: texts),
   ]
 
-  /// The field as CSV, in quotes where it must be, or by chance.
+  /// The field as CSV, quoted if it must be, or by chance.
   private static func spelled(_ field: String, quoted: Bool) -> String {
     let needs = field.utf8.contains { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }
     return needs || quoted
@@ -42,7 +43,7 @@ import Testing
         + "\"" : field
   }
 
-  /// What is sent for a field, without its neighbours; nil for null.
+  /// The bytes sent for a field by itself; nil for null.
   private static func sent(_ field: String?, _ type: ColumnType) -> [UInt8]? {
     guard let field else { return Array("\\N".utf8) }
     let text = CopyText(capacity: 1)
@@ -81,13 +82,13 @@ import Testing
       var csv = Self.columns.map(\.name).joined(separator: ",") + "\n"
       var expected: [[UInt8]] = []
       var nulls = [Int](repeating: 0, count: Self.columns.count + (isAdded ? 1 : 0))
-      // A value that has a meaning, and is in no record's bytes.
+      // The constant of an added column, which is in no record.
       let added = isAdded ? [try AddedColumn("tag", "tab\there")] : []
       for _ in 0..<300 {
         var record: [String] = []
         var row: [[UInt8]] = []
         for (index, column) in Self.columns.enumerated() {
-          // Most rows have nothing with a meaning.
+          // Most rows have no special characters.
           let plain = column.fields.prefix(column.type == .text && round % 2 == 0 ? 41 : 100)
           let field = plain.randomElement(using: &random) ?? ""
           let isQuoted = column.type == .text && Int.random(in: 0..<4, using: &random) == 0
@@ -100,7 +101,7 @@ import Testing
         csv += record.joined(separator: ",") + "\n"
         expected.append(Array(row.joined(separator: [0x09])) + [0x0A])
       }
-      // The last row ends where the input's bytes do.
+      // The last row ends with the bytes of the input.
       for chunk in [1, 7, 300] {
         let pieces = try Self.pieces(csv, added: added, chunk: chunk)
         let rejects = pieces.flatMap { $0.rejects }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Importer
 
-/// What is sent for a field.
+/// The bytes sent for a field.
 @Suite struct CopyTextTests {
   private static func sent(_ field: String, _ reading: Reading) -> String? {
     let text = CopyText(capacity: 1)
@@ -40,7 +40,7 @@ import Testing
     var index = 0
     let sent = text.bytes
     while index < sent.count {
-      // As the server reads it.
+      // Unescapes as the server does.
       guard sent[index] == 0x5C else {
         #expect(sent[index] != 0x09 && sent[index] != 0x0A && sent[index] != 0x0D)
         back.append(sent[index])
@@ -54,7 +54,7 @@ import Testing
     #expect(back == bytes)
   }
 
-  /// Byte by byte.
+  /// Escapes byte by byte.
   private static func escaped(_ bytes: [UInt8]) -> [UInt8]? {
     let meanings: [UInt8: [UInt8]] = [
       0x09: Array("\\t".utf8), 0x0A: Array("\\n".utf8), 0x0D: Array("\\r".utf8),
@@ -176,7 +176,7 @@ import Testing
         }
       }
     }
-    // Neither the empty one nor a long one is kept.
+    // Neither an empty field nor a long one is remembered.
     for bytes in [[], [UInt8](repeating: 0x41, count: 31)] {
       let text = CopyText()
       bytes.withUnsafeBytes { known.note($0, text, from: 0) }

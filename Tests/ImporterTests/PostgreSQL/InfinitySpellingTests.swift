@@ -2,7 +2,7 @@ import Testing
 
 @testable import Importer
 
-/// Infinities of a query's rows.
+/// Infinities in a query's rows.
 @Suite struct InfinitySpellingTests {
   @Test(
     "An infinity is spelled as Sheaf's are in columns of numbers, and nowhere else",

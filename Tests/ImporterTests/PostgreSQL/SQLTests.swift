@@ -8,7 +8,7 @@ import Testing
   func names() {
     #expect(SQLText.name("a") == "\"a\"")
     #expect(SQLText.name("a\"; DROP TABLE b; --") == "\"a\"\"; DROP TABLE b; --\"")
-    // A mark makes another character of the quote, and the server sees the quote.
+    // A combining mark makes another character of the quote, but the server sees the quote.
     #expect(SQLText.name("a\"\u{301}; DROP --").unicodeScalars.count { $0 == "\"" } == 4)
     #expect(SQLText.name("a\u{600}\"; DROP --").unicodeScalars.count { $0 == "\"" } == 4)
     #expect(SQLText.name("\"\"") == "\"\"\"\"\"\"")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Importer
 
-/// Servers that speak PostgreSQL's protocol, by what they say of themselves.
+/// Engines that speak PostgreSQL's protocol, by their version texts.
 @Suite struct ServerEngineTests {
   @Test(
     "Versions that keep the promise are taken, earlier ones refused",
@@ -42,7 +42,7 @@ import Testing
   func begin(_ kind: ServerEngine.Kind) {
     let statements = ServerEngine(kind: kind).begin(isSynchronous: false)
     #expect(statements.first?.hasPrefix("BEGIN ISOLATION LEVEL") == true)
-    // A pool must not keep anything.
+    // A pool's connection must keep no settings.
     #expect(statements.dropFirst().allSatisfy { $0.hasPrefix("SET LOCAL ") && !$0.contains(";") })
     #expect(
       statements.contains("SET LOCAL synchronous_commit = off") == (kind != .cockroachDB))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Importer
 
-/// The shapes of cells, where bytes are looked at before texts are made of them.
+/// The shapes of cells, which are found in bytes before texts are made of them.
 @Suite struct CellShapeTests {
   @Test(arguments: [
     "5 jan 2018", "5 Feb 2018", "5 MAR 2018", "April 5, 2018", "5. Mai 2018", "5 de mayo de 2018",

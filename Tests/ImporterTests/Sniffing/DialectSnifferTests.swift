@@ -2,9 +2,9 @@ import Testing
 
 @testable import Importer
 
-/// What is found in samples like those that people have.
+/// The dialects of samples like those of real files.
 @Suite struct DialectSnifferTests {
-  /// A sample; delimiter, quote, escape and comment as text, `-` for none.
+  /// A sample; its delimiter, quote, escape and comment as text, `-` for none.
   @Test(arguments: [
     ("a,b\n1,2\n", ", \" \" -"), ("a;b\n1,5;2,5\n", "; \" \" -"),
     ("1,5;2,5\n3,25;4,75\n", "; \" \" -"), ("a\tb\tc\n1\t2\t3\n", "\t \" \" -"),
@@ -17,7 +17,7 @@ import Testing
     ("\"a;b\",\"c;d\"\n\"e;f\",\"g\"\n", ", \" \" -"),
     ("Hello, world\nfoo\nbar\n", ", \" \" -"), ("", ", \" \" -"), ("\n\n", ", \" \" -"),
     ("date,time\n2018-01-01,12:30:05\n2018-01-02,13:30:05\n", ", \" \" -"),
-    // A tab in every record is hardly a part of texts; one behind each delimiter is a blank.
+    // A tab in every record is not part of texts; a tab behind each delimiter is a blank.
     ("gi|4|N|\tMVT\ngi|5|N|\tMML\ngi|6|N|\tMAL\n", "\t \" \" -"),
     ("a,\tb,\tc\nd,\te,\tf\n", ", \" \" -"), ("a,\tb\nd,\te\n", ", \" \" -"),
     // Quotes.
@@ -27,7 +27,7 @@ import Testing
     ("id,t\n1,it\\'s\n2,'tis\n3,dogs'\n", ", \" \" -"),
     ("'a' 'b' 'c'\n1 2 3\n2 3 4\n3 4 5\n4 5 6\n5 6 7\n", "  ' ' -"),
     ("a 'b c'\nd 'tis\ne dogs' f\ng h i\nj k l\n", ", \" \" -"),
-    // Decimal commas between blanks, and what looks like them.
+    // Decimal commas between blanks, and texts that look like them.
     ("1,5 2,5\n3,5 4,5\n5,5 6,5\n", "  \" \" -"), ("a b\n1,5 2,5\n3 4,5\n5,5 6\n", "  \" \" -"),
     ("-1,5e3 2,5\n\n3,5 4,5\n5,5 6,5\n", "  \" \" -"),
     ("i,p,n\n1,5 2,5\n3,5 4,5\n5,5 6,5\n", ", \" \" -"),
@@ -41,7 +41,7 @@ import Testing
     ("\"k\",\"v\"\n\"1\", \"Doe\\, J\"\n\"2\",\"x (\\\"y\\\")\"\n", ", \" \\ -"),
     ("d,t\n1/1/19,\"x\"\n1/2/19,\"x, y\"\n1/3/19,'x'\n", ", \" \" -"),
     ("c;l;n\nX;\"3.5;4.1\";97,7\n", "; \" \" -"), ("c0\nv0\na;b\n", ", \" \" -"),
-    // Comments: only in front, and not the header.
+    // Comments are lines at the front, except the header.
     ("# by me\na,b\n1,2\n", ", \" \" #"), ("# by me, 2024, x\na,b\n1,2\n", ", \" \" #"),
     ("#a,b\n1,2\n3,4\n", ", \" \" -"), ("a,b\n1,2\n#3\n", ", \" \" -"),
     ("# note\n#a,b\n1,2\n", ", \" \" -"), ("#\n#\nx\ny\n", ", \" \" -"),
@@ -61,7 +61,7 @@ import Testing
     #expect(
       "\(found.delimiter.text) \(text(found.quote)) \(text(found.escape)) \(found.comment?.text ?? "-")"
         == dialect)
-    // Cut anywhere in its last record, a sample says the same.
+    // A sample that ends anywhere in its last record gives the same result.
     #expect((found.possibleRecordFields != nil) == (found.comment != nil))
   }
 
@@ -81,7 +81,7 @@ import Testing
     (["T", "U", "a,b,c", "1,2,3", "4,5,6"], .certain(lines: 2)),
     (["T", "", "a,b", "c,d"], .certain(lines: 2)),
     (["T", "a,b", "1,2,3"], .possible(lines: 2)),
-    // A column of text in which a comma turns up later.
+    // A column of text in which a late value has a comma.
     (["c", "v", "a,b", "c,d", "e,f", "g,h"], .possible(lines: 2)),
     (["c", "v", "a,b", "c,1"], .possible(lines: 2)),
     (["T", "1,2", "3,4"], .possible(lines: 1)),

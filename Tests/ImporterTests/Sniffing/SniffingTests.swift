@@ -4,10 +4,10 @@ import Testing
 
 @testable import Importer
 
-/// What is found in a whole input: where the table begins, its header and its names. Each rule has cases that
-/// it is for, and others that look like them.
+/// Where an input's table begins, its header and its names. Each rule has cases that it is for, and
+/// others that look like them.
 @Suite struct SniffingTests {
-  /// What was found, written shortly: skipped lines, names or the number of columns.
+  /// The result in short: skipped lines, then names or the number of columns.
   static func found(_ text: String, _ change: (inout ImportOptions) -> Void = { _ in })
     throws -> (place: String, notes: String, delimiter: String)
   {
@@ -24,7 +24,7 @@ import Testing
     )
   }
 
-  /// As people's files are: a title, names too few, and records of all lengths.
+  /// As in real files: a title, too few names, and records of all lengths.
   @Test("Records of any lengths are looked at", arguments: 0..<4 as Range<UInt64>)
   func ragged(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// The short record in the middle has no field where the others have a blank.
+  /// The short record in the middle lacks the field that has a blank elsewhere.
   @Test func aCutTextBesideAShortRecord() throws {
     let text = "alpha,beta,gamma\nx1, x,2.5,3\nx2\nx3, z,4.5,5\nx4, z,4.5,5\nx5, q,1.5,2\n"
     #expect(try !Self.found(text).place.isEmpty)
@@ -63,54 +63,54 @@ import Testing
   // MARK: Preambles
 
   @Test(arguments: [
-    // As spreadsheets write titles: as wide as the table, at most a quarter filled.
+    // Titles of spreadsheets: as wide as the table, and at most a quarter filled.
     ("Report 2020,,\nName,Qty,Price\nA,1,2.5\nB,2,3.5\n", "1: Name|Qty|Price"),
     ("Report 2020,,\nPrinted today,,\n,,\nName,Qty,Price\nA,1,2.5\nB,2,3.5\n", "3: Name|Qty|Price"),
     ("R,,,\nName,City,Land,Code\nA,Rom,IT,x\nB,Oslo,NO,y\n", "1: Name|City|Land|Code"),
-    // Labels and what they label.
+    // Labels and their values.
     (
       "Konto:;DE123;;\nVon:;01.01.2020;;\n\nTag;Text;Betrag;EUR\n02.01.20;A;1,5;x\n03.01.20;B;2,5;y\n",
       "3: Tag|Text|Betrag|EUR"
     ),
-    // Narrower than the table, above figures; also where they are more than its records.
+    // Lines narrower than the table, above figures, even if they outnumber its records.
     ("Model,X\nSerial,123\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n", "2: Time|V1|V2"),
     ("a;1\nb;2\nc;3\nd;4\n\nDay;In;Out\n2020-01-02;1;2\n", "5: Day|In|Out"),
     ("T\n\nname,n\nx,1\ny,2\n", "2: name|n"),
-    // Notes behind it do not matter.
+    // Notes behind the table do not matter.
     ("Made by,me\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n0.3,5,6\nEnd of report\n", "1: Time|V1|V2"),
-    // Comments with as many fields as the table, above a header that figures tell.
+    // Comments with as many fields as the table, above a header that figures reveal.
     ("# by me\n# day,in,out\n\n1,2,3\n4,5,6\n", "1: # day|in|out"),
     ("#s, m, h\nday,in,out\n1,2,3\n4,5,6\n", "1: day|in|out"),
     ("# a\n# by me\n# day,in,out\n1,2,3\n4,5,6\n", "2: # day|in|out"),
-    // Nothing but figures behind a title of one field.
+    // Figures only, below a title of one field.
     ("sensor 7\n1,2\n3,4\n5,6\n7,8\n9,1\n", "1: 2 columns"),
-    // Texts beside figures in half of the columns, behind a title of several words.
+    // Texts beside figures in half of the columns, below a title of several words.
     (
       "kappa 0.24\nBr\t1\t2.44\nC\t1\t2.48\nC\t2\t2.49\nCl\t1\t2.5\nF\t1\t3.0\n", "1: 3 columns"
     ),
-    // Not: one word may be the first field of a record that was cut; texts only; too few records.
+    // No: a single word may be the first field of a truncated record; texts only; too few records.
     ("Br\nC\t1\t2.48\nC\t2\t2.49\nCl\t1\t2.5\nF\t1\t3.0\nS\t1\t3.0\n", "0: Br"),
     ("a title\nx\ty\tz\nx\tz\ty\nz\ty\tx\nz\tx\ty\nx\tx\tx\n", "0: a title"),
     ("a title\nC\t1\t2.48\nF\t1\t3.0\n", "0: a title"),
-    // Not: a record is sparse, or shorter.
+    // No: a record is sparse, or shorter.
     ("name,qty,price\nA,,\nB,1,2\n", "0: name|qty|price"),
     ("A,,\nB,1,2\nC,3,4\n", "0: 3 columns"),
     ("x,y\nA,1,2\nB,3,4\nC,5,6\n", "0: column1|x|y"),
-    // Groups over names, the first of which has none, are names, too.
+    // Groups above names belong to the names; the first column has no group.
     (
       ",G1,,G2,,\nname,a,b,c,d,e\nx,1,2,3,4,5\ny,1,2,3,4,5\n",
       "0: column1|G1|column3|G2|column5|column6"
     ),
-    // Sections that come again and again.
+    // Sections that repeat.
     ("Fruit,,\napple,red,x\npear,green,y\nNuts,,\nhazel,brown,z\nwal,brown,z\n", "0: 3 columns"),
-    // A column of text with a delimiter now and then.
+    // A column of text that sometimes has a delimiter.
     ("Hello, world\nfoo\nbar\n", "0: Hello|world"),
   ])
   func preambles(text: String, expected: String) throws {
     #expect(try Self.found(text).place == expected)
   }
 
-  /// Where it is told that there is no header, none tells where the table begins.
+  /// With `--header no` no header shows where the table begins.
   @Test func preamblesOfRecords() throws {
     for text in ["A,,\nx,y,z\np,q,r\n", "a;1\n\nDay;In;Out\n2020-01-02;1;2\n2020-01-03;1;2\n"] {
       #expect(try Self.found(text) { $0.header = .absent }.place.hasPrefix("0: "))
@@ -124,7 +124,7 @@ import Testing
 
   @Test(
     arguments: [
-      // Figures that are names.
+      // Names that are figures.
       ("Country,2000,2001\nFrance,1.5,2.5\nSpain,2.5,1.5\n", "0: Country|2000|2001"),
       ("Province,Lat,1/22/20,1/23/20,1/24/20\nA,1.5,0,3\nB,2.5,4,1\n", nil),
       ("Province,Lat,1/22/20,1/23/20\nA,1.5,0,3\nB,2.5,4,1\n", "0: Province|Lat|1/22/20|1/23/20"),
@@ -132,7 +132,8 @@ import Testing
       (",0,1\n0,1.5,2.5\n1,3.5,1.5\n", "0: column1|0|1"),
       ("Month,0\n2016-01-01,129.5\n2016-02-01,306.5\n2016-03-01,143.5\n", "0: Month|0"),
       ("id,100022,100025\nid1,TRUE,FALSE\nid2,TRUE,TRUE\nid3,FALSE,TRUE\n", "0: id|100022|100025"),
-      // Figures in quotes above some without, as R writes names; not those that need quotes, or below.
+      // Figures in quotes above figures without, as R writes names; not figures that need quotes, nor
+      // figures in quotes below.
       (
         "\"86\" \"37\" \"83\"\n\"1\" 0 5 1\n\"2\" 4 1 0\n\"3\" 1 1 1\n\"4\" 0 0 1\n\"5\" 0 0 2\n",
         "0: column1|86|37|83"
@@ -143,7 +144,8 @@ import Testing
       ("\"10\",\"7\"\n\"11\",2\n\"12\",\"5\"\n", "0: 2 columns"),
       ("\"1,234\",\"5,678\"\n567,890\n678,432\n", "0: 2 columns"),
       ("\"10\",\"7\"\n1.5,2\n", "0: 2 columns"),
-      // Ranges and days above numbers, and what is above others like them, alone, or above one record.
+      // Ranges and days above numbers are names; not above similar ones, alone, or above a single
+      // record.
       (",2-9,10-19,20+\nA,43,16,3\nB,6,11,10\n", "0: column1|2-9|10-19|20+"),
       ("city,5/1/20,3/1/20\nA,43,16\nB,6,11\n", "0: city|5/1/20|3/1/20"),
       ("A,12-14,5-6\nB,7,8\nC,9-10,4\n", "0: 3 columns"),
@@ -191,31 +193,31 @@ import Testing
       ("price,percent\n$5.00,5%\n\"$1,000.00\",6 %\n", "0: price|percent"),
       ("key,id\na,0f8fad5b-d9cb-469f-a165-70867728950e\n", "0: key|id"),
       ("answer,name\nyes,x\nno,y\n", "0: answer|name"),
-      // A value that is missing tells nothing.
+      // A missing value tells nothing.
       ("day,v\n2020-01-01,NA\n2020-01-02,3\n", "0: day|v"),
-      // Names with a delimiter behind them, of rows, and behind a #.
+      // Names with a delimiter at the end, above names of rows, and behind a #.
       ("a,b,c,\n1,2,3\n4,5,6\n", "0: a|b|c"), ("mpg cyl\nMazda 21 6\n", "0: mpg cyl"),
       ("mpg\tcyl\nMazda\t21\t6\nDatsun\t22\t4\nVolvo\t23\t4\n", "0: column1|mpg|cyl"),
       ("# a b\n1 2\n3 4\n5 6\n7 8\n9 1\n", "0: a|b"),
-      // Of rows, in fewer than three records: as R numbers them, and beside figures only.
+      // Names of rows in fewer than three records: numbered as by R, and beside figures only.
       ("mpg,cyl\nMazda RX4,21.0,6\n", "0: column1|mpg|cyl"),
       ("\"mpg\",\"cyl\"\n\"1\",21.0,6\n\"2\",22.8,4\n", "0: column1|mpg|cyl"),
       ("\"x\"\n\"1\",5\n\"2\",7\n", "0: column1|x"),
       ("name,city\n1,Smith,Paris\n2,Doe,Rome\n", "0: column1|name|city"),
       ("name,city\n1,Smith,Paris\n", "0: name|city"),
-      // Not: a text or a number was cut, or names come twice.
+      // No: a text or number was split, or names come twice.
       ("n,name\n1,Smith, John\n2,Doe, Jane\n", "0: n|name"),
       ("name,city\nSmith, John,Paris\n", "0: name|city"),
       ("name,price\nfoo,1,50\n", "0: name|price"), ("n,price\n1,1,234\n2,2,345\n", "0: n|price"),
       ("a,b\nx,1.5,6\nx,2.5,7\n", "0: a|b"), ("a,b\n2,x,y\n", "0: a|b"),
       ("n,name\n1,Smith, John\n2,Doe, Jane\n3,Roe, Ann\n", "0: n|name"),
       ("id,name\n1,Smith,John\n2,Doe,Jane\n", "0: id|name"), ("a,b\n1,x,\n", "0: a|b"),
-      // Names that are numbers in programs.
+      // Names that mean numbers to programs.
       ("name,x,nan\nfoo,1,2\nbar,2,3\n", "0: name|x|nan"),
       ("id,nan,value\n1,2,3\n2,3,4\n", "0: id|nan|value"),
       ("Country,nan,inf\nFrance,1.5,2.5\nSpain,2,3\n", "0: Country|nan|inf"),
       ("bin,-inf,0,1,inf\n1,4,3,9,1\n2,2,8,1,5\n", "0: bin|-inf|0|1|inf"),
-      // Not: values of the same kind below, or one alone.
+      // No: values of the same kind below, or a single one.
       ("a,nan,inf\nb,nan,2\nc,1,3\n", "0: 3 columns"), ("a,nan\nb,2\nc,3\n", "0: 2 columns"),
       ("a,nan,1.5\nb,2,2.5\n", "0: 3 columns"), ("a,nan,nan\nb,1,2\nc,1,3\n", "0: 3 columns"),
     ] as [(String, String?)])
@@ -228,7 +230,7 @@ import Testing
     let text = "day,temp,wind\n,deg C,km/h\n2020-01-01,5,7\n2020-01-02,6,8\n2020-01-03,6,9\n"
     #expect(try Self.found(text).notes.contains("--header-lines 2"))
     #expect(try Self.found(text) { $0.headerLines = 2 }.place == "0: day|temp deg C|wind km/h")
-    // The figures are those below all rows of names.
+    // The figures below all rows of names count.
     let three = "name,area,volt\nUnits,m2,V\n[0],a,v\nx,1.5,2\ny,2.5,3\nz,3.5,4\n"
     #expect(try Self.found(three).notes.contains("--header-lines 3"))
     let plain = "day,temp,wind\n2020-01-01,5,7\n2020-01-02,6,8\n2020-01-03,,9\n2020-01-04,1,9\n"
@@ -246,7 +248,7 @@ import Testing
     #expect(try !Self.found("# by me\n1\n2\n") { $0.comment = "" }.notes.contains("--comment"))
   }
 
-  /// The number of rows and columns, or the like.
+  /// Figures above the names, such as the numbers of rows and columns.
   @Test func figuresAboveNamesAreNoted() throws {
     #expect(try Self.found("10,2\n\"id\",\"z\"\n1,2.2\n2,3.1\n").notes.contains("--skip-lines 1"))
     let groups = ",2021-22,2021-22,2022-23,2022-23\n,W,L,W,L\nTeam,,,,\nA,2,3,4,5\nB,3,2,5,6\n"
@@ -259,7 +261,7 @@ import Testing
     }
   }
 
-  /// The last comment, where it has a word for each column.
+  /// The last comment, if it has a word for each column.
   @Test func namesInCommentsAreNoted() throws {
     for text in [
       "# a b c\n\n1 2 3\n4 5 6\n7 8 9\n3 2 1\n6 5 4\n", "# a;b;c d e f\n\n1;2;3\n4;5;6\n",
@@ -277,11 +279,12 @@ import Testing
     #expect(try !Self.found(named) { $0.header = .absent }.notes.contains("--header '"))
   }
 
-  /// Too few records, or too odd ones, to be divided; but not silently.
+  /// Records that are too few or too odd to be split, which is noted.
   @Test(
     arguments: [
       ("1 3.4 hello\n2 6.4 world\n", 3), ("a b c\n1 2 3\n4 5 6\n", 3), ("x 1\n \ny 2\n", 2),
-      // Texts; a date with its time, an amount with its currency, a number; one line; lines of any lengths.
+      // Texts; a date with its time, an amount with its currency, a number; one line; lines of any
+      // lengths.
       ("phone\n030 123 456\n040 234 567\n", nil), ("It was\na dark\nand stormy\n", nil),
       ("at\n2018-08-03 12:30\n2018-08-03 12:31\n", nil),
       ("sum\n12.50 EUR\n13.50 EUR\n", nil), ("n\n1 234\n5 678\n", nil), ("1 2 3\n", nil),
@@ -302,10 +305,10 @@ import Testing
     (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "Source: me", "made today"], 3, 2),
     (["a,b", "x,1", "y,3", "Total:,4"], 2, 1),
     (["a,b,c", "x,1,2", "y,3,4", "Grand total,4,6"], 3, 1),
-    // Not: sums of groups, a word, a name.
+    // No: sums of groups, a word, a name.
     (["a,b", "x,1", "Total,1", "y,3", "Total,3"], 2, 0), (["a,b", "x,q", "y,r", "total,s"], 2, 0),
     (["a,b", "x,1", "y,3", "Totalis,4"], 2, 0),
-    // A record that was cut off, an empty one, and a value.
+    // A truncated record, an empty one, and a value.
     (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "4,5"], 3, 0),
     (["a,b,c", "x,1,2", "y,3,4", "z,5,6"], 3, 0),
     (["a,b,c", "x,1,2", "y,3,4", "z,5,6", "w,,"], 3, 0), (["n", "x", "y", "z"], 1, 0),
@@ -319,8 +322,8 @@ import Testing
     #expect(TableEnd.footer(records, width: width) == count)
   }
 
-  /// Tables of every shape, with and without a header, a preamble and blanks: who writes them knows what
-  /// must be found.
+  /// Tables of every shape, with and without header, preamble and blanks. The generator knows the
+  /// result.
   @Test func generatedTables() throws {
     for seed in Effort.seeds(1..<1500) {
       var table = RandomTable(seed: seed)
@@ -331,7 +334,7 @@ import Testing
   }
 }
 
-/// A table that knows how it is to be read.
+/// A random table, and how it must be read.
 private struct RandomTable {
   private var random: SplitMix64
 
@@ -368,7 +371,7 @@ private struct RandomTable {
     let mark = delimiter == "," ? "." : pick([".", ","])
     let width = Int.random(in: 2...9, using: &random)
     var kinds = (0..<width).map { _ in Int.random(in: 0...6, using: &random) }
-    // One column at least tells a header from a record.
+    // At least one column distinguishes the header from a record.
     kinds[Int.random(in: 0..<width, using: &random)] = Int.random(in: 0...3, using: &random)
     var names = Self.names
     names.shuffle(using: &random)
@@ -394,7 +397,7 @@ private struct RandomTable {
         text += "made by\(delimiter)me\n"
         skipped = 1
         if width == 3 {
-          // Row names are one name short.
+          // With names of rows the header has one name less.
           (text, skipped) = ("", 0)
         }
       default: break

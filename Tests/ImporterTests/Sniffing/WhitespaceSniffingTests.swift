@@ -3,11 +3,12 @@ import Testing
 
 @testable import Importer
 
-/// Columns aligned with blanks: which tables are read, which are only noted, and which texts are no tables.
+/// Columns aligned with blanks: tables that are read, tables that are only noted, and texts that are no
+/// tables.
 @Suite struct WhitespaceSniffingTests {
   @Test(arguments: [
     ("a    bb  c\n1     2  3\n10   20  3\n1     2  3\n1     2  3\n", "0: a|bb|c"),
-    // As programs print numbers: right-aligned, with a blank at the front or without.
+    // Numbers as programs print them: right-aligned, with a blank at the front or without.
     ("  1.5  20\n 10.25  3\n  0.5 100\n 99.0   1\n  1.0  22\n", "0: 2 columns"),
     (
       "51069 51043      1\n51070 51044      1\n51071 51045     12\n51072 51043    123\n51073 51045      2\n",
@@ -17,13 +18,13 @@ import Testing
       "    0.1E+00    0.15E-01\n    0.2E+00    0.18E-01\n    0.3E+00    0.21E-01\n    0.4E+00    0.2E-01\n"
         + "    0.5E+00    0.21E-01\n", "0: 2 columns"
     ),
-    // In each line two single blanks, before another field.
+    // Two single blanks in each line, in front of different fields.
     (" 1 10\n10  1\n 2 20\n20  2\n 3 30\n", "0: 2 columns"),
-    // Places that are blank in the few lines that go on so far say nothing.
+    // Places that are blank in the few long lines tell nothing.
     ("1  2  3\n4  5  6\n7  8  9\n1  5  2\n100000000 20 3\n100000000 20 4\n", "0: 3 columns"),
-    // Blanks only at the front.
+    // Blanks at the front only.
     (" 1 2\n 3 4\n 5 6\n 7 8\n 9 1\n", "0: 2 columns"),
-    // Titles of one word, of as many as there are columns, and of more, above figures only.
+    // Titles of one word, of as many words as columns, and of more, above figures only.
     ("S4320\n 1.0  0.0\n 0.9  0.4\n 0.8  0.5\n 0.7 -0.6\n 0.6  0.7\n", "1: 2 columns"),
     ("FX 69-274\n 1.0  0.0\n 0.9  0.4\n 0.8  0.5\n 0.7 -0.6\n 0.6  0.7\n", "1: 2 columns"),
     ("GOE 184 (MVA H.29)\n1.0 0.0\n0.9 0.4\n0.8 0.5\n0.7 0.6\n0.6 0.7\n", "1: 2 columns"),
@@ -32,7 +33,7 @@ import Testing
       "3: 2 columns"
     ),
     ("made by me\n x    y\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n", "1: x|y"),
-    // As numpy writes a header.
+    // A header as numpy writes it.
     (
       "# x y z\n 1.0   2.0   3.0\n 4.0   5.0   6.0\n 7.0   8.0   9.0\n 1.5   2.5   3.5\n 1.5   2.5  -3.5\n",
       "0: x|y|z"
@@ -41,17 +42,17 @@ import Testing
       "#   a   b   c\n 1.0 2.0 3.0\n 4.0 5.0 6.0\n 7.0 8.0 9.0\n 1.5 2.5 3.5\n 1.5 2.5 3.6\n",
       "0: a|b|c"
     ),
-    // As ps prints.
+    // The output of ps.
     (
       "    PID TTY          TIME CMD\n      1 ?        00:00:05 init\n     12 pts/0    00:00:00 bash\n"
         + "    123 pts/0    00:01:00 ps\n   1234 ?        10:00:00 sshd\n", "0: PID|TTY|TIME|CMD"
     ),
-    // As R prints: nothing above the names of rows.
+    // The output of R: no name above the names of rows.
     (
       "         mpg cyl\nMazda   21.0   6\nDatsun  22.8   4\nHornet  21.4   6\nValiant  8.1   6\nDuster  14.3   8\n",
       "0: column1|mpg|cyl"
     ),
-    // Behind a title, with a blank line between.
+    // Below a title and a blank line.
     (
       "station 7\n\n t    x     y\n0.0  1.0  12.0\n0.1  1.5   2.5\n0.2 11.5   2.5\n0.3  1.5   2.5\n0.4  1.5   2.5\n",
       "2: t|x|y"
@@ -70,7 +71,7 @@ import Testing
     #expect(!found.notes.contains("whitespace"))
   }
 
-  /// As many words as there are columns may be a title where they do not stand above these.
+  /// As many words as columns may be a title if they are not aligned with the columns.
   @Test func titlesOfAsManyWords() throws {
     let rows =
       " 1.00000  0.00000\n 0.90000  0.01000\n 0.80000  0.02000\n 0.70000  0.03000\n 0.50000  0.10000\n"
@@ -84,9 +85,9 @@ import Testing
         "--header no"))
   }
 
-  /// What speaks against runs of blanks, and what the note says.
+  /// Evidence against runs of blanks, and the note about it.
   @Test(arguments: [
-    // Too few records; one that has a field less.
+    // Too few records; a record with a field less.
     ("a   b  c\n1   2  3\n10 20  3\n", "--delimiter whitespace"),
     (
       "a   b  c\n1   2  3\n10 20  3\n 1  2  3\n 1     3\n 1  2  3\n 1  2  3\n",
@@ -96,7 +97,7 @@ import Testing
       "# by hand\na b c d\n  1  2 3 4\n1 2 3 5 \n # a comment\n1 2 3 6\n1 2 4 4\n3 2 3 4\n1 2 3 9\n1 2 3 8\n",
       "4 fields with runs of blanks"
     ),
-    // A blank in each first field, and a header that shows it.
+    // A blank in each first field, which the header shows.
     (
       "name          n    h   w\nJohn Smith    23  1.8  70\nAnne Miller   31  1.7  60\nMax Doe        4  1.0  17\n"
         + "Eve Stone     44  1.6  55\nPaul Brook    50  1.9  99\n", "4 fields in the same places"
@@ -110,13 +111,13 @@ import Testing
       "Star name  mag\nHD 1234    3.4\nHD 45      5.5\nHD 7       1.5\nHD 888     2.5\n",
       "2 fields in the same places"
     ),
-    // An empty field here, a blank in a field there: as many words.
+    // Here an empty field, there a blank in a field: the same number of words.
     (
       "n   item         qty  price\n1   apple         5    1.50\n2   green pear         2.50\n3   fig           7    3.50\n"
         + "4   plum          8    3.50\n5   nut           9    3.50\n",
       "4 fields in the same places"
     ),
-    // An empty field in the second record, and in the first: no title, though figures follow.
+    // An empty field in the second record, and in the first: no title, although figures follow.
     (
       "day        amount\n2011-07-24  21667\n2022-04-16\n2028-08-18  18418\n2017-01-21  62806\n2028-03-26  94638\n"
         + "2023-01-24  77000\n2026-01-10  18604\n2011-06-16   9260\n", "--delimiter whitespace"
@@ -135,10 +136,10 @@ import Testing
       "John Smith     Paris     WA\nMary Hartford  Nancy     CA\nEvan Nolan     New York  IL\n",
       "3 fields in the same places"
     ),
-    // Names and values with a sign between them.
+    // A sign between names and values.
     ("alpha    = 1\nbeta     = 2\ngamma    = 3\ndelta    = 44\nepsilon  = 5\n", ""),
     ("alpha    =  1\nbeta     =  2\ngamma    =  3\ndelta    = 44\nepsilon  =  5\n", ""),
-    // Fewer words above fields that may have blanks: a date and its time.
+    // Fewer words above fields that may contain blanks: a date and its time.
     (
       "when value\n2018-01-01 12:30   5\n2018-01-02 12:30  15\n2018-01-03 12:30   5\n2018-01-04 12:30   5\n"
         + "2018-01-05 12:30   5\n", "2 fields in the same places"
@@ -150,7 +151,7 @@ import Testing
     #expect(note.isEmpty || found.notes.contains(note), "\(found)")
   }
 
-  /// The command in the note puts a bar into the last blank before each field.
+  /// The command in the note replaces the last blank before each field by a bar.
   @Test func placesBecomeBars() throws {
     let text =
       "John Smith     Paris     WA\nMary Hartford  Nancy     CA\nEvan Nolan     New York  IL\n"
@@ -163,7 +164,7 @@ import Testing
     "It was\na dark and\nstormy night\nin the\nold house\n",
     "a  bc\nde  f\ng  hi\n",
     "John Smith     Paris    WA\nMary Hartford  Nancy    CA\nEvan Nolan     New York IL\n",
-    // As many words in each line, with figures among them.
+    // As many words in each line, some of them figures.
     "We saw 3 ships.\nThey had 12 masts.\nI counted 7 men.\nSome wore 2 hats.\nNobody had 5 legs.\n",
     // A poem.
     "  Tyger Tyger, burning bright,\n  In the forests of the night;\nWhat immortal hand or eye,\n"
@@ -174,7 +175,7 @@ import Testing
     "Nov 25 12:00:01 host cron[12]: started\nNov 25 12:00:02 host cron[12]: job a done\n"
       + "Nov 25 12:00:03 host sshd[1]: closed  by peer\nNov 25 12:00:03 host sshd[1]: opened for root from x\n"
       + "Nov 25 12:00:04 host sshd[1]: bye\n",
-    // Values that are one each.
+    // Lines that are one value each.
     "2018-08-03 12:30\n2018-08-03 12:31\n2018-08-03 12:32\n2018-08-03 12:33\n2018-08-03 12:34\n",
   ])
   func texts(text: String) throws {
@@ -197,8 +198,8 @@ import Testing
     #expect(try Dialect(delimiter: Dialect.whitespace) != Dialect(delimiter: [0x20]))
   }
 
-  /// Aligned tables of every shape. Those without blanks in fields and without empty ones are read as they
-  /// were written; the others never get other columns.
+  /// Aligned tables of every shape. Tables without blanks in fields and without empty fields are read
+  /// as they were written; the others never get other columns.
   @Test func generatedTables() throws {
     var read = 0
     for seed in Effort.seeds(1..<1500) {
@@ -236,7 +237,7 @@ import Testing
   }
 }
 
-/// A table with aligned columns that knows how it is to be read.
+/// A table with aligned columns, and how it must be read.
 private struct AlignedTable {
   private var random: SplitMix64
 
@@ -264,7 +265,7 @@ private struct AlignedTable {
 
   mutating func write() -> (text: String, expected: String, isWhole: Bool) {
     let width = number(2...7)
-    // Half of the columns have figures.
+    // At least half of the columns have figures.
     var kinds = (0..<width).map { $0 * 2 < width ? number(0...2) : number(0...5) }
     kinds.shuffle(using: &random)
     var names = Self.names
@@ -286,7 +287,7 @@ private struct AlignedTable {
       isWhole = false
     }
     let areRight = kinds.map { $0 < 3 && number(0...3) > 0 }
-    // A single blank behind a text may be a part of it.
+    // A single blank behind a text may belong to it.
     let gaps = kinds.map { $0 < 3 ? number(1...3) : number(2...3) }
     let widths = (0..<width).map { column in rows.map { $0[column].count }.max() ?? 0 }
     let margin = String(repeating: " ", count: number(0...2))

@@ -4,9 +4,10 @@ import Testing
 
 @testable import Importer
 
-/// I8: whatever the input, only so many chunks are between reader and writer; and they arrive in order.
+/// I8: for any input the number of chunks between reader and writer is bounded, and they arrive in
+/// order.
 @Suite struct OrderedQueueTests {
-  /// How many chunks were in the queue at once.
+  /// The most chunks that were in the queue at once.
   private final class Gauge: @unchecked Sendable {
     private let lock = Lock()
     private var present = 0
@@ -37,21 +38,21 @@ import Testing
       threads.append(
         try Thread(name: "parser") {
           while let (index, number) = queue.take() {
-            // Results come back in another order than they were taken.
+            // Results come back in another order than their chunks were taken.
             if (number &+ parser) % 7 == 0 { System.sleep(milliseconds: 1) }
             queue.deliver(index, .success(number))
           }
         })
     }
     for expected in 0..<400 {
-      // A slow writer: the others run into the limit again and again.
+      // With a slow writer the others reach the limit again and again.
       if expected % 40 == 0 { System.sleep(milliseconds: 3) }
       #expect(try queue.next() == expected)
       gauge.leave()
     }
     #expect(try queue.next() == nil)
     for thread in threads { thread.join() }
-    // One more is in the writer's hands until it says that it is done.
+    // The writer has one more until it is done with it.
     #expect(gauge.highest <= window + 1)
     #expect(gauge.highest >= min(window, 2), "the limit was never come near")
   }
@@ -88,7 +89,7 @@ import Testing
     let gauge = Gauge()
     let sizes = [10, 10, 10, 10, 50, 1, 1]
     let reader = try Thread(name: "reader") {
-      // No parser: a reader that has no room does their work.
+      // Without parsers a reader that finds no room does their work.
       for size in sizes where queue.put(size, size: size, help: { .success($0) }) { gauge.enter() }
       queue.end()
     }
@@ -103,16 +104,16 @@ import Testing
     }
     expect(2)
     #expect(try queue.next() == 10)
-    // One goes, one comes: room for the fourth is made by the second.
+    // One leaves and one comes: the second makes room for the fourth.
     expect(3)
     #expect(try queue.next() == 10)
     expect(4)
-    // 50 does not go with 10, and nothing goes with 50.
+    // 50 does not fit beside 10, and nothing fits beside 50.
     #expect(try queue.next() == 10)
     expect(4)
     #expect(try queue.next() == 10)
     expect(5)
-    // Nobody is left to parse the last two but whoever takes them.
+    // Only the consumer itself is left to parse the last two.
     let parser = try Thread(name: "parser") {
       while let (index, size) = queue.take() { queue.deliver(index, .success(size)) }
     }
@@ -130,7 +131,7 @@ import Testing
     let queue = OrderedQueue<Int, Int>(window: 4)
     for number in 0..<2 { #expect(queue.put(number, help: { .success($0) })) }
     queue.end(Failed())
-    // The failure is known long before what it comes behind.
+    // The failure is known long before the chunks in front of it are consumed.
     let parser = try Thread(name: "parser") {
       System.sleep(milliseconds: 20)
       while let (index, number) = queue.take() { queue.deliver(index, .success(number)) }
