@@ -17,6 +17,8 @@ struct FormatDocumentTests {
     #expect(before.walk.contains("tree of 3 levels"))
     let overlays = before.walk.split(separator: "\n").filter { $0.hasPrefix("  overlay") }
     #expect(overlays.contains { !$0.contains(" 0 deleted") && !$0.contains(" 0 changed") })
+    #expect(overlays.contains { $0.hasSuffix("by columns") })
+    #expect(overlays.contains { $0.hasSuffix("changed") })
     try compact(path)
     let after = try read(path, "odd", in: folder)
     #expect(before.table == after.table)

@@ -70,6 +70,16 @@ enum OddDatabase {
         try table.update(Int64(key), ["name": .text(name), "nothing": .text("now something")])
       }
     }
+    // Stored column by column: a column, then that and another one.
+    for column in ["name", "word"] {
+      try database.write { transaction in
+        let table = try transaction.table("odd")
+        for key in 1300...1389 where try table.row(forKey: Int64(key)) != nil {
+          let text: Value = key % 9 == 0 ? .null : .text("\(column) \(key % 5)")
+          try table.update(Int64(key), [column: text])
+        }
+      }
+    }
     try database.write { transaction in
       let table = try transaction.table("odd")
       try table.editor.addColumn(Column("raw", .data))

@@ -288,7 +288,7 @@ public struct FieldMap: Sendable {
   private mutating func overlay(_ part: Int, _ what: String) {
     var cursor = Cursor(
       offset: parts[part].range.lowerBound + 1, part: part, what: "\(what) overlay's")
-    field(&cursor, "form of records", 1)
+    let form = field(&cursor, "form of records", 1)
     cursor.offset += 2
     let columns = field(&cursor, "columns", 4)
     field(&cursor, "first key", 8)
@@ -297,6 +297,10 @@ public struct FieldMap: Sendable {
     let changed = field(&cursor, "changed rows", 4)
     let (below, isOverlay) = reference(&cursor)
     if isOverlay { overlay(below, what) } else { cluster(below, what) }
+    if form == 2 {
+      for index in 0..<deleted + 1 { field(&cursor, "number \(index)", 4) }
+      return cluster(cursor, what)
+    }
     for index in 0..<columns + deleted + 2 * changed { field(&cursor, "number \(index)", 4) }
     for index in 0..<min(16, parts[part].range.upperBound - cursor.offset) {
       field(&cursor, "record byte \(index)", 1)
@@ -308,7 +312,13 @@ public struct FieldMap: Sendable {
     let header = Int(number(start, 4))
     // The checksum in the reference covers header and directory.
     parts[block] = Part(range: start..<start + header, sums: parts[block].sums)
-    var cursor = Cursor(offset: start, part: block, what: "\(what) cluster's")
+    cluster(Cursor(offset: start, part: block, what: "\(what) cluster's"), what)
+  }
+
+  /// A cluster whose first bytes a part has, that of its own block or that of an overlay.
+  private mutating func cluster(_ start: Cursor, _ what: String) {
+    var cursor = start
+    let start = start.offset
     field(&cursor, "header length", 4)
     field(&cursor, "rows", 4)
     let columns = field(&cursor, "columns", 4)

@@ -136,7 +136,7 @@ package struct ClusterReader {
 
   /// - Precondition: the index is inside the directory; `init` has checked that the directory is inside the
   ///   bytes.
-  private func identifier(_ position: Int) -> UInt32 {
+  func identifier(_ position: Int) -> UInt32 {
     let offset = ClusterFormat.headerLength(columns: position)
     return UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
@@ -188,6 +188,16 @@ package struct ClusterReader {
     guard Checksum.of(segment) == checksum else { return false }
     verified?.insert(part)
     return true
+  }
+
+  /// Where the last segment and the padding end.
+  func end() throws(ClusterError) -> Int {
+    var end = max(ClusterFormat.headerLength(columns: columnCount), keyOffset + keyLength)
+    if columnCount > 0 {
+      let last = try column(at: columnCount - 1)
+      end = max(end, last.offset + last.byteCount)
+    }
+    return end + ClusterFormat.padding
   }
 
   // MARK: Keys

@@ -126,6 +126,12 @@ struct StatisticsCollector {
     highDouble = max(highDouble, value)
   }
 
+  /// Adds bounds of values that are stored elsewhere.
+  mutating func add(_ bounds: ClosedRange<Int64>) {
+    add(bounds.lowerBound)
+    add(bounds.upperBound)
+  }
+
   /// Multiplies the bounds so far by `unit`, in which they were counted.
   mutating func scale(by unit: Int64) {
     low = low &* unit

@@ -258,6 +258,7 @@ package struct Checker {
     report.clusters += 1
     if !table.isCompanion { report.objects += leaf.rowCount }
     try cluster.validate()
+    try leaf.overlay?.validateColumns()
     let base = leaf.overlay?.base ?? entry
     // No checksum covers the padding.
     let bytes = try blocks.extent(base.reference, end: record.end)

@@ -134,6 +134,7 @@ package final class SalvagedTable: LeafSource {
     for column in columns {
       do {
         try leaf.cluster.validate(id: column.id)
+        try leaf.overlay?.validate(id: column.id)
         let values = try leaf.column(id: column.id)
         if column.reading.type == .data { continue }
         if let stored = values.unchanged {

@@ -70,7 +70,7 @@ extension TableEditor: LeafSource {
         try ClusterReader(memory.bytes), firstKey: cluster.rows.keys.first ?? 0, memory: memory)
     case .overlay(let overlay):
       var builder = try OverlayBuilder(overlay)
-      let memory = builder.encode(merging: 0).map(LeafMemory.init)
+      let memory = try builder.encode(merging: 0).map(LeafMemory.init)
       leaf = try overlay.leaf(memory?.bytes, memory: memory)
     }
     leafCopies.leaves[position] = leaf

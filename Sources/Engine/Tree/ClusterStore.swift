@@ -8,6 +8,8 @@ package final class ClusterStore {
   private let blocks: BlockReader
   private let baseEnd: UInt64
   package let builder: ClusterBuilder
+  /// Encodes changed rows: they are few, and are kept in many versions.
+  private lazy var columnBuilder = ClusterBuilder(effort: .thorough)
   /// A cluster with its rows still in memory, so that consecutive small transactions need not decode the
   /// cluster that they all add to. The reference's checksum identifies the values; together with the first
   /// key it identifies the keys.
@@ -117,10 +119,10 @@ package final class ClusterStore {
     if overlay.isMostlyDeleted || overlay.newBytes > most * 4 {
       return try close(try openRows(overlay), limits: limits)
     }
-    var builder = try OverlayBuilder(overlay)
-    let merged = builder.mergedCount()
+    var builder = try OverlayBuilder(overlay, columns: columnBuilder, limits.columnsPercent)
+    let merged = try builder.mergedCount()
     let rest = overlay.stored.map { $0.blocks[merged...].reduce(0) { $0 + $1.byteCount } } ?? 0
-    let block = builder.encode(merging: merged)
+    let block = try builder.encode(merging: merged)
     if (block?.count ?? 0) + rest > most { return try rewrite(overlay, limits: limits) }
     let references = overlay.stored?.references ?? []
     try references[..<merged].forEach(drop)

@@ -70,15 +70,16 @@ package struct Leaf {
 
   /// Opens a column; one of nulls when the leaf has no column with that identifier.
   package func column(id: UInt32) throws(ClusterError) -> LeafColumn {
-    LeafColumn(
-      reader: try cluster.open(id: id), changes: overlay.flatMap { OverlayColumn($0, id: id) })
+    var changes: OverlayColumn?
+    if let overlay { changes = try OverlayColumn(overlay, id: id) }
+    return LeafColumn(reader: try cluster.open(id: id), changes: changes)
   }
 
   /// Facts about a column's values, without reading all of them.
   ///
   /// - Complexity: O(1), or O(changed and deleted rows).
   package func statistics(id: UInt32) throws(ClusterError) -> LeafStatistics {
-    guard let overlay, let changes = OverlayColumn(overlay, id: id) else {
+    guard let overlay, let changes = try OverlayColumn(overlay, id: id) else {
       let stored = try cluster.column(id: id)
       return LeafStatistics(
         nullCount: stored?.nullCount ?? rowCount, kind: stored?.statistics.kind ?? .none,
@@ -147,14 +148,19 @@ package struct LeafColumn {
     guard let changes, let overlay else { return try reader.value(row, as: reading) }
     guard row >= 0, row < rowCount else { return .null }
     let baseRow = overlay.baseRow(row)
-    guard let place = overlay.place(ofRow: baseRow),
-      case .spelling(let spelling) = changes.field(place)
-    else { return try reader.value(baseRow, as: reading) }
-    guard let spelling else { return .null }
-    guard let value = Value(spelling: spelling, as: reading) else {
-      throw .misfit(column: reader.id, row: row, type: reading.type)
+    guard let place = overlay.place(ofRow: baseRow) else {
+      return try reader.value(baseRow, as: reading)
     }
-    return value
+    return try changes.withField(place) { (field) throws(ClusterError) -> Value in
+      guard case .spelling(let found) = field else {
+        return try reader.value(baseRow, as: reading)
+      }
+      guard let spelling = found else { return .null }
+      guard let value = Value(spelling: spelling, as: reading) else {
+        throw .misfit(column: reader.id, row: row, type: reading.type)
+      }
+      return value
+    }
   }
 
   /// Calls `body` with the bytes of a row's spelling, or nil for null. They are valid during the call.
@@ -164,10 +170,15 @@ package struct LeafColumn {
     guard let changes, let overlay else { return try reader.withSpelling(row, body) }
     guard row >= 0, row < rowCount else { return try body(nil) }
     let baseRow = overlay.baseRow(row)
-    guard let place = overlay.place(ofRow: baseRow),
-      case .spelling(let spelling) = changes.field(place)
-    else { return try reader.withSpelling(baseRow, body) }
-    return try body(spelling)
+    guard let place = overlay.place(ofRow: baseRow) else {
+      return try reader.withSpelling(baseRow, body)
+    }
+    return try changes.withField(place) { (field) throws -> Result in
+      guard case .spelling(let spelling) = field else {
+        return try reader.withSpelling(baseRow, body)
+      }
+      return try body(spelling)
+    }
   }
 
   /// Decodes the spellings of some rows.
@@ -184,12 +195,8 @@ package struct LeafColumn {
     let first = overlay.baseRow(rows.lowerBound)
     let end = overlay.baseRow(rows.upperBound - 1) + 1
     decoded.decode(reader, rows: first..<end)
-    for index in overlay.changedCount(before: first)..<overlay.changedCount {
-      let row = overlay.changedRow(index)
-      if row >= end { break }
-      if case .spelling(let spelling) = changes.field(overlay.place(index)) {
-        decoded.replace(row - first, with: spelling)
-      }
+    changes.forEachChange(first..<end) { row, spelling in
+      decoded.replace(row - first, with: spelling)
     }
     let deleted = overlay.deletedCount(before: first)..<overlay.deletedCount(before: end)
     decoded.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
@@ -217,12 +224,8 @@ package struct LeafColumn {
       // Perhaps the original value of a changed row, of another type: if it is another's, reading it throws.
       return false
     }
-    for index in overlay.changedCount(before: first)..<overlay.changedCount {
-      let row = overlay.changedRow(index)
-      if row >= end { break }
-      if case .spelling(let spelling) = changes.field(overlay.place(index)) {
-        try window.replaceNumber(row - first, with: spelling)
-      }
+    try changes.forEachChange(first..<end) { (row, spelling) throws(ClusterError) in
+      try window.replaceNumber(row - first, with: spelling)
     }
     let deleted = overlay.deletedCount(before: first)..<overlay.deletedCount(before: end)
     window.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
@@ -246,28 +249,35 @@ package struct LeafColumn {
       return LeafStatistics(nullCount: 0, kind: .none, integers: nil)
     }
     var nulls = reader.nullCount
-    for index in 0..<overlay.deletedCount where reader.isNull(overlay.deletedRow(index)) {
-      nulls -= 1
+    if nulls > 0 {
+      for index in 0..<overlay.deletedCount where reader.isNull(overlay.deletedRow(index)) {
+        nulls -= 1
+      }
     }
     let stored = reader.statistics.kind
     let kind = stored == .none ? .integers : stored
-    var bounds = reader.statistics.integers
-    var isKnown = bounds != nil || reader.nullCount == reader.rowCount
-    for index in 0..<overlay.changedCount {
-      guard case .spelling(let found) = changes.field(overlay.place(index)) else { continue }
-      if reader.isNull(overlay.changedRow(index)) { nulls -= 1 }
-      guard let spelling = found else {
-        nulls += 1
+    var collector = StatisticsCollector(kind)
+    let own = reader.statistics.integers
+    var isKnown = own != nil || reader.nullCount == reader.rowCount
+    if let own { collector.add(own) }
+    // Nulls are counted, so rows that stand for others have to be looked at; bounds may be too wide.
+    var readsRows = reader.nullCount > 0
+    for (source, block) in zip(changes.sources, overlay.blocks) {
+      guard case .values(let values) = source else {
+        if case .records(nil) = source, !block.hasWholeRows { continue }
+        readsRows = true
         continue
       }
-      var collector = StatisticsCollector(kind)
-      if let bounds {
-        collector.add(bounds.lowerBound)
-        collector.add(bounds.upperBound)
+      readsRows = readsRows || values.nullCount > 0
+      if values.nullCount == values.rowCount { continue }
+      if values.statistics.kind == kind, let bounds = values.statistics.integers {
+        collector.add(bounds)
+      } else {
+        isKnown = false
       }
-      isKnown = isKnown && collector.add(SpellingView(spelling))
-      bounds = collector.result.integers
     }
+    if readsRows { changes.collect(reader, &nulls, &collector, &isKnown) }
+    let bounds = collector.result.integers
     return LeafStatistics(nullCount: nulls, kind: kind, integers: isKnown ? bounds : nil)
   }
 }

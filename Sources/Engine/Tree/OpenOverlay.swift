@@ -107,12 +107,16 @@ package final class OpenOverlay {
       var fields = OverlayFields(record(changes[index]))
       return try body(fields.field(column))
     }
-    if let stored, let place = stored.place(ofRow: row),
-      case .spelling(let spelling) = stored.field(place, id: columnIDs[column])
-    {
+    let id = columnIDs[column]
+    guard let stored, let place = stored.place(ofRow: row) else {
+      return try cluster.open(id: id).withSpelling(row, body)
+    }
+    return try stored.withField(place, id: id) { field in
+      guard case .spelling(let spelling) = field else {
+        return try cluster.open(id: id).withSpelling(row, body)
+      }
       return try body(spelling)
     }
-    return try cluster.open(id: columnIDs[column]).withSpelling(row, body)
   }
 
   /// The fields of a changed row.
@@ -147,8 +151,8 @@ package final class OpenOverlay {
     let start = arena.count
     for column in 0..<columnIDs.count {
       let span = spans[column]
-      append(
-        span.isNull
+      arena.append(
+        field: span.isNull
           ? nil
           : UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length)))
     }
@@ -211,22 +215,6 @@ package final class OpenOverlay {
     record.append(contentsOf: field)
   }
 
-  /// The same at the end of the arena.
-  @inline(__always)
-  private func append(_ field: UnsafeRawBufferPointer?) {
-    guard let field, let source = field.baseAddress else {
-      arena.append(UInt8(field == nil ? 0 : 1))
-      return
-    }
-    var length = field.count + 1
-    while length >= 0x80 {
-      arena.append(UInt8(truncatingIfNeeded: length) | 0x80)
-      length >>= 7
-    }
-    arena.append(UInt8(truncatingIfNeeded: length))
-    arena.append(source, count: field.count)
-  }
-
   // MARK: Writing
 
   /// The first remaining key.
@@ -256,7 +244,7 @@ package final class OpenOverlay {
     var rows = RowBuffer(columnIDs: columnIDs)
     if count == 0 { return rows }
     var builder = try OverlayBuilder(self)
-    guard let bytes = builder.encode(merging: 0) else {
+    guard let bytes = try builder.encode(merging: 0) else {
       try rows.append(try leaf(nil))
       return rows
     }

@@ -190,10 +190,19 @@ package final class Overlay {
     return nil
   }
 
-  /// A changed row's field in a column.
-  package func field(_ place: RecordPlace, id: UInt32) -> OverlayBlock.Field {
+  /// Calls `body` with a changed row's field in a column; its bytes are valid during the call.
+  ///
+  /// - Throws: `ClusterError`, or the error of `body`.
+  package func withField<Result>(
+    _ place: RecordPlace, id: UInt32, _ body: (OverlayBlock.Field) throws -> Result
+  ) throws -> Result {
     let block = blocks[place.block]
-    return block.field(place.index, column: block.column(id: id))
+    let column = block.column(id: id)
+    guard let cluster = block.cluster, let column else {
+      return try body(block.field(place.index, column: column))
+    }
+    let reader = try cluster.open(cluster.column(at: column))
+    return try reader.withSpelling(place.index) { try body(.spelling($0)) }
   }
 
   /// The greatest column identifier that a block names; nil when none names any.
@@ -201,42 +210,33 @@ package final class Overlay {
     blocks.compactMap { $0.columnCount > 0 ? $0.columnID($0.columnCount - 1) : nil }.max()
   }
 
-  /// True when a row has the same record, byte for byte, in another overlay over the same base.
+  /// True when a row has the same record, byte for byte, in another overlay over the same base. Of rows that
+  /// are stored column by column only those of the same block have.
   func hasSameRecord(_ one: RecordPlace, as overlay: Overlay, _ two: RecordPlace) -> Bool {
     let (block, second) = (blocks[one.block], overlay.blocks[two.block])
-    guard block.hasWholeRows == second.hasWholeRows, block.columnCount == second.columnCount,
+    if block.isSame(as: second) { return one.index == two.index }
+    guard block.cluster == nil, second.cluster == nil, block.hasWholeRows == second.hasWholeRows,
+      block.columnCount == second.columnCount,
       (0..<block.columnCount).allSatisfy({ block.columnID($0) == second.columnID($0) })
     else { return false }
     let (record, other) = (block.record(one.index), second.record(two.index))
     return record.count == other.count && record.elementsEqual(other)
   }
 
+  /// Decodes everything that is stored column by column, as `ClusterReader.validate` does.
+  ///
+  /// - Throws: `ClusterError` for the first problem.
+  func validateColumns() throws(ClusterError) {
+    for block in blocks { try block.cluster?.validate() }
+  }
+
+  /// Validates one column only.
+  func validate(id: UInt32) throws(ClusterError) {
+    for block in blocks { try block.cluster?.validate(id: id) }
+  }
+
   /// Bytes of the blocks.
   package var byteCount: Int { blocks.reduce(0) { $0 + $1.byteCount } }
-}
-
-/// A column of an overlay's changed rows.
-struct OverlayColumn {
-  let overlay: Overlay
-  /// The column's index in each block.
-  private let places: [Int?]
-
-  /// Nil when every remaining row has the base's value in the column with that identifier.
-  init?(_ overlay: Overlay, id: UInt32) {
-    self.overlay = overlay
-    places = overlay.blocks.map { $0.column(id: id) }
-    if overlay.deletedCount == 0, places.allSatisfy({ $0 == nil }),
-      !overlay.blocks.contains(where: \.hasWholeRows)
-    {
-      return nil
-    }
-  }
-
-  /// A changed row's field in the column.
-  @inline(__always)
-  func field(_ place: Overlay.RecordPlace) -> OverlayBlock.Field {
-    overlay.blocks[place.block].field(place.index, column: places[place.block])
-  }
 }
 
 extension BlockReader {
@@ -255,7 +255,11 @@ extension BlockReader {
       let bytes = try block(reference, end: end)
       let parts = verifiedParts(of: reference)
       do {
-        let block = try OverlayBlock(bytes)
+        let block = try OverlayBlock(bytes) { start in
+          var cluster = reference
+          cluster.offset &+= UInt64(start)
+          return verifiedParts(of: cluster)
+        }
         if !parts.contains(1) {
           try block.validate()
           parts.insert(1)

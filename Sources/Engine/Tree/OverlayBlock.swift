@@ -3,13 +3,14 @@ import Base
 /// One block of an overlay: some rows of a cluster that were changed or deleted. It lies over the
 /// cluster, the *base*, or over an older block. Rows are named by their number in the base.
 ///
-///     0   4  'O', the form of records (0: whole rows, 1: what differs from the base), then zeros
+///     0   4  'O', the form of records (0: whole rows, 1: what differs from the base, 2: column by
+///            column, as below), then zeros
 ///     4   4  number of columns, c
 ///     8   8  first key of the base
 ///     16  4  rows of the base
 ///     20  4  number of deleted rows, d
 ///     24  4  number of changed rows, n; d + n > 0, d < rows
-///     28  24 reference to what lies below: the base; or, of form 1 only, an older block
+///     28  24 reference to what lies below: the base; or, except in form 0, an older block
 ///     52     c column identifiers of 4 bytes, ascending
 ///            d deleted rows of 4 bytes, ascending
 ///            n changed rows of 4 bytes, ascending, none of them deleted
@@ -18,6 +19,10 @@ import Base
 ///            whether it has a field, the lowest first, in as many bytes as are needed; then the
 ///            fields: the length of the spelling plus 1 as a LEB128 number, then the spelling; 0 for
 ///            null
+///
+/// In form 2, other parts follow the reference: the deleted rows; the first changed row, 4 bytes; a
+/// cluster with the values that the n rows have in the c columns, to the block's end. Its keys are the
+/// rows' numbers. Columns that it does not have are as in the base.
 ///
 /// Unsafe for speed: keeps a pointer into the block, which must stay valid and unchanged. The tables
 /// are found inside the block by `init`; whatever they say, nothing outside the block is read.
@@ -33,6 +38,19 @@ package struct OverlayBlock {
     case spelling(UnsafeRawBufferPointer?)
   }
 
+  private enum Form: UInt32 {
+    case wholeRows = 0
+    case differences = 1
+    case columns = 2
+  }
+
+  /// The changed rows of form 2.
+  private struct Rows {
+    let cluster: ClusterReader
+    let keys: ClusterKeys
+    let first: Int
+  }
+
   /// True when records have a field for each column of the block, and all columns that it does not name are
   /// null.
   package let hasWholeRows: Bool
@@ -43,6 +61,7 @@ package struct OverlayBlock {
   package let deletedCount: Int
   package let changedCount: Int
   private let bytes: UnsafeRawBufferPointer
+  private let rows: Rows?
   private let deletedStart: Int
   private let changedStart: Int
   private let placesStart: Int
@@ -51,6 +70,14 @@ package struct OverlayBlock {
   private let maskBytes: Int
 
   package var byteCount: Int { bytes.count }
+
+  /// The changed rows, when they are stored column by column; nil when there is a record for each.
+  package var cluster: ClusterReader? { rows?.cluster }
+
+  /// True for the same bytes at the same place.
+  func isSame(as other: OverlayBlock) -> Bool {
+    bytes.baseAddress == other.bytes.baseAddress && bytes.count == other.bytes.count
+  }
 
   /// The same block over another place of the block below it.
   static func copy(of bytes: UnsafeRawBufferPointer, over below: BlockReference) -> [UInt8] {
@@ -64,16 +91,20 @@ package struct OverlayBlock {
 
   /// Finds the tables; `validate` checks their content.
   ///
+  /// - Parameter verified: given the place of a cluster in the block, says which of its parts were hashed
+  ///   before; nil: each opening hashes.
   /// - Throws: `DecodingFailure` when the bytes are not an overlay block.
-  /// - Complexity: O(1).
-  package init(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
+  /// - Complexity: O(1); of form 2, O(changed rows) as long as their numbers are not verified.
+  package init(
+    _ bytes: UnsafeRawBufferPointer, verified: (Int) -> VerifiedParts? = { _ in nil }
+  ) throws(DecodingFailure) {
     self.bytes = bytes
     var reader = ByteReader(bytes)
     let kind = try reader.read(UInt32.self, "the overlay's kind")
-    guard kind & 0xFF == Self.kind, kind >> 8 <= 1 else {
+    guard kind & 0xFF == Self.kind, let form = Form(rawValue: kind >> 8) else {
       throw DecodingFailure(what: "it is no overlay", offset: 0)
     }
-    hasWholeRows = kind >> 8 == 0
+    hasWholeRows = form == .wholeRows
     columnCount = Int(try reader.read(UInt32.self, "the number of columns"))
     firstKey = Int64(bitPattern: try reader.read(UInt64.self, "the first key"))
     baseRowCount = Int(try reader.read(UInt32.self, "the number of rows"))
@@ -83,13 +114,42 @@ package struct OverlayBlock {
     guard baseRowCount <= ClusterFormat.maximumRows, deletedCount < baseRowCount,
       changedCount <= baseRowCount, deletedCount + changedCount > 0
     else { throw DecodingFailure(what: "the overlay's numbers of rows are impossible", offset: 16) }
-    deletedStart = Self.headerBytes + 4 * columnCount
+    let isByColumns = form == .columns
+    deletedStart = Self.headerBytes + (isByColumns ? 0 : 4 * columnCount)
     changedStart = deletedStart + 4 * deletedCount
-    placesStart = changedStart + 4 * changedCount
-    recordsStart = placesStart + 4 * changedCount
+    placesStart = changedStart + (isByColumns ? 4 : 4 * changedCount)
+    recordsStart = placesStart + (isByColumns ? 0 : 4 * changedCount)
     maskBytes = hasWholeRows ? 0 : (columnCount + 7) / 8
     guard recordsStart <= bytes.count else {
       throw DecodingFailure(what: "the overlay is too short for its tables", offset: 16)
+    }
+    rows =
+      isByColumns
+      ? try Self.rows(bytes, from: recordsStart, changedCount, columnCount, verified) : nil
+  }
+
+  /// The changed rows of form 2.
+  private static func rows(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, _ rowCount: Int, _ columnCount: Int,
+    _ verified: (Int) -> VerifiedParts?
+  ) throws(DecodingFailure) -> Rows {
+    let first = UInt32(
+      littleEndian: bytes.loadUnaligned(fromByteOffset: start - 4, as: UInt32.self))
+    do {
+      let cluster = try ClusterReader(
+        UnsafeRawBufferPointer(rebasing: bytes[start...]), verified: verified(start))
+      guard rowCount > 0, cluster.rowCount == rowCount, cluster.columnCount == columnCount else {
+        throw DecodingFailure(
+          what: "an overlay's numbers of rows and columns are not those of its cluster",
+          offset: start)
+      }
+      return Rows(cluster: cluster, keys: try cluster.keys(), first: Int(first))
+    } catch let error as ClusterError {
+      throw DecodingFailure(what: "in an overlay, \(error)", offset: start)
+    } catch let error as DecodingFailure {
+      throw error
+    } catch {
+      throw DecodingFailure(what: "\(error)", offset: start)
     }
   }
 
@@ -106,7 +166,10 @@ package struct OverlayBlock {
 
   /// - Precondition: 0 <= `index` < `changedCount`.
   @inline(__always)
-  package func changedRow(_ index: Int) -> Int { number(changedStart + 4 * index) }
+  package func changedRow(_ index: Int) -> Int {
+    guard let rows else { return number(changedStart + 4 * index) }
+    return rows.first &+ Int(rows.keys.offset(index))
+  }
 
   /// All deleted rows.
   var deletedRows: [UInt32] {
@@ -117,8 +180,15 @@ package struct OverlayBlock {
   ///
   /// - Complexity: O(log changed rows).
   func changedIndex(_ row: Int) -> Int? {
-    let index = partitionPoint(0..<changedCount) { changedRow($0) >= row }
+    let index = changedCount(before: row)
     return index < changedCount && changedRow(index) == row ? index : nil
+  }
+
+  /// How many changed rows come before a row of the base.
+  ///
+  /// - Complexity: O(log changed rows).
+  func changedCount(before row: Int) -> Int {
+    partitionPoint(0..<changedCount) { changedRow($0) >= row }
   }
 
   func hasChanged(_ row: Int) -> Bool { changedIndex(row) != nil }
@@ -133,12 +203,13 @@ package struct OverlayBlock {
 
   /// - Precondition: 0 <= `place` < `columnCount`.
   package func columnID(_ place: Int) -> UInt32 {
-    UInt32(truncatingIfNeeded: number(Self.headerBytes + 4 * place))
+    if let rows { return rows.cluster.identifier(place) }
+    return UInt32(truncatingIfNeeded: number(Self.headerBytes + 4 * place))
   }
 
   /// The bytes of a changed row's record.
   ///
-  /// - Precondition: 0 <= `index` < `changedCount`.
+  /// - Precondition: 0 <= `index` < `changedCount`, there are records.
   package func record(_ index: Int) -> UnsafeRawBufferPointer {
     let start = min(recordsStart + number(placesStart + 4 * index), bytes.count)
     let next =
@@ -150,7 +221,7 @@ package struct OverlayBlock {
   /// A changed row's field in a column.
   ///
   /// - Parameter place: the column's index; nil when the block does not name it.
-  /// - Precondition: 0 <= `index` < `changedCount`.
+  /// - Precondition: 0 <= `index` < `changedCount`; without records, `place` is nil.
   @inline(__always)
   package func field(_ index: Int, column place: Int?) -> Field {
     guard let place else { return hasWholeRows ? .spelling(nil) : .unchanged }
@@ -174,7 +245,7 @@ package struct OverlayBlock {
   /// Calls `body` for each column that a record has a field for, in their order, with the column's index and
   /// the field's bytes, including its length.
   ///
-  /// - Precondition: the block is valid, 0 <= `index` < `changedCount`.
+  /// - Precondition: the block is valid and has records, 0 <= `index` < `changedCount`.
   func forEachField(_ index: Int, _ body: (Int, UnsafeRawBufferPointer) -> Void) {
     let record = record(index)
     guard record.count >= maskBytes else { return }
@@ -188,17 +259,29 @@ package struct OverlayBlock {
 
   // MARK: Validation
 
-  /// Checks every number of the tables and every length of the records.
+  /// Checks every number of the tables and every length of the records; of a cluster of changed rows what
+  /// says which rows and columns it has: columns are checked when they are opened.
   ///
   /// - Throws: `DecodingFailure` for the first impossible one.
   /// - Complexity: O(bytes).
   package func validate() throws(DecodingFailure) {
-    try validateOrder(columnCount, Self.headerBytes, below: Int.max, "columns")
-    try validateOrder(deletedCount, deletedStart, below: baseRowCount, "deleted rows")
-    try validateOrder(changedCount, changedStart, below: baseRowCount, "changed rows")
+    try validateOrder(deletedCount, below: baseRowCount, "deleted rows", deletedRow)
+    try validateOrder(columnCount, below: Int.max, "columns") { Int(columnID($0)) }
+    try validateOrder(changedCount, below: baseRowCount, "changed rows", changedRow)
     for index in 0..<deletedCount where hasChanged(deletedRow(index)) {
       throw DecodingFailure(
         what: "a row is both changed and deleted", offset: deletedStart + 4 * index)
+    }
+    if let rows {
+      guard rows.keys.offset(0) == 0 else {
+        throw DecodingFailure(
+          what: "an overlay's first changed row is not that of its cluster", offset: changedStart)
+      }
+      guard let end = try? rows.cluster.end(), recordsStart + end == bytes.count else {
+        throw DecodingFailure(
+          what: "an overlay does not end where its cluster does", offset: recordsStart)
+      }
+      return
     }
     var end = 0
     for index in 0..<changedCount {
@@ -237,14 +320,15 @@ package struct OverlayBlock {
   }
 
   private func validateOrder(
-    _ count: Int, _ start: Int, below limit: Int, _ what: String
+    _ count: Int, below limit: Int, _ what: String, _ number: (Int) -> Int
   ) throws(DecodingFailure) {
     var last = -1
     for index in 0..<count {
-      let value = number(start + 4 * index)
+      let value = number(index)
       guard value > last, value < limit else {
         throw DecodingFailure(
-          what: "an overlay's \(what) do not ascend, or reach too far", offset: start + 4 * index)
+          what: "number \(index) of an overlay's \(what) does not ascend, or reaches too far",
+          offset: Self.headerBytes)
       }
       last = value
     }
@@ -295,5 +379,23 @@ struct OverlayFields {
     }
     guard let length = length(), length > 0 else { return nil }
     return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length - 1])
+  }
+}
+
+extension OutputBuffer {
+  /// Adds a field of a record: the length of the spelling plus 1, then the spelling; nil is null.
+  @inline(__always)
+  mutating func append(field: UnsafeRawBufferPointer?) {
+    guard let field, let source = field.baseAddress else {
+      append(UInt8(field == nil ? 0 : 1))
+      return
+    }
+    var length = field.count + 1
+    while length >= 0x80 {
+      append(UInt8(truncatingIfNeeded: length) | 0x80)
+      length >>= 7
+    }
+    append(UInt8(truncatingIfNeeded: length))
+    append(source, count: field.count)
   }
 }

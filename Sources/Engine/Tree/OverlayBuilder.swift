@@ -2,10 +2,10 @@ import Base
 
 /// Makes the block of a transaction's changes to a leaf.
 ///
-/// Compares the changed rows with the base and writes only the fields that differ. Older blocks that are no
-/// larger than the blocks over them are merged into the new one. Each remaining block is then larger than the
-/// one above it: a record is copied only a few times before its cluster is rewritten, however long that
-/// takes, and few blocks lie over a cluster.
+/// Compares the changed rows with the base and writes only the fields that differ: as a record for each row,
+/// or column by column where that takes less. Older blocks that are no larger than the blocks over them are
+/// merged into the new one. Each remaining block is then larger than the one above it: a record is copied
+/// only a few times before its cluster is rewritten, however long that takes, and few blocks lie over it.
 ///
 /// Thread rule: only the transaction's thread uses it.
 struct OverlayBuilder: ~Copyable {
@@ -24,15 +24,25 @@ struct OverlayBuilder: ~Copyable {
   }
 
   private let overlay: OpenOverlay
+  /// Encodes columns; nil: only records are written.
+  private let columns: ClusterBuilder?
+  /// Columns are written where they take less than this many percent of the bytes of records.
+  private let columnsPercent: Int
   private var records: [Record] = []
   private var fields: [Field] = []
   private var arena = OutputBuffer(capacity: 1024)
 
   /// Compares the changes with the base.
   ///
+  /// - Parameters:
+  ///   - columns: encodes changed rows column by column; nil: there will be a record for each.
+  ///   - percent: how many percent of the bytes of records columns may take.
   /// - Throws: `ClusterError`.
-  init(_ overlay: OpenOverlay) throws {
+  init(_ overlay: OpenOverlay, columns builder: ClusterBuilder? = nil, _ percent: Int = 100) throws
+  {
     self.overlay = overlay
+    columns = builder
+    columnsPercent = percent
     var columns = [ColumnReader?](repeating: nil, count: overlay.columnIDs.count)
     for change in overlay.changes {
       var record = Record(row: change.row, firstField: fields.count, fieldCount: 0)
@@ -80,9 +90,17 @@ struct OverlayBuilder: ~Copyable {
   }
 
   /// How many of the existing blocks, from the newest on, are merged into the new one.
-  func mergedCount() -> Int {
+  ///
+  /// - Throws: `ClusterError`.
+  mutating func mergedCount() throws -> Int {
     guard let stored = overlay.stored else { return 0 }
     var bytes = byteCount
+    // Records take several times as much as columns: one more block would be merged for nothing.
+    if let columns = try columnBlock(
+      records, overlay.newlyDeleted, overlay.base.reference, below: bytes)
+    {
+      bytes = columns.count
+    }
     var count = 0
     while count < stored.blocks.count,
       bytes >= stored.blocks[count].byteCount || stored.blocks.count - count >= Overlay.mostBlocks
@@ -96,8 +114,10 @@ struct OverlayBuilder: ~Copyable {
   // MARK: Writing
 
   /// The new block, on top of those that are not merged; nil when it would be empty.
-  mutating func encode(merging count: Int) -> [UInt8]? {
-    let deleted = takeRecords(ofNewest: count)
+  ///
+  /// - Throws: `ClusterError`.
+  mutating func encode(merging count: Int) throws -> [UInt8]? {
+    let deleted = try takeRecords(ofNewest: count)
     let rest = overlay.stored.map { Array($0.blocks[count...]) } ?? []
     // A row that an older block has changed, and that again equals the base, has an empty record.
     let kept = records.filter { record in
@@ -109,7 +129,8 @@ struct OverlayBuilder: ~Copyable {
     if let stored = overlay.stored, count < stored.references.count {
       below = stored.references[count]
     }
-    let block = write(kept, deleted, below)
+    let rows = write(kept, deleted, below)
+    let block = try columnBlock(kept, deleted, below, below: rows.count) ?? rows
     #if DEBUG
       Invariants.require { () throws(BrokenInvariant) in try Self.check(block) }
     #endif
@@ -119,7 +140,8 @@ struct OverlayBuilder: ~Copyable {
   /// Adds the newest blocks' content that the transaction has not replaced.
   ///
   /// - Returns: the rows that these blocks or the transaction have deleted.
-  private mutating func takeRecords(ofNewest count: Int) -> [UInt32] {
+  /// - Throws: `ClusterError`.
+  private mutating func takeRecords(ofNewest count: Int) throws -> [UInt32] {
     guard let stored = overlay.stored, count > 0 else { return overlay.newlyDeleted }
     let columns = stored.blocks[..<count].map { block in
       (0..<block.columnCount).map { overlay.columnIDs.place(of: block.columnID($0)) }
@@ -128,8 +150,16 @@ struct OverlayBuilder: ~Copyable {
     var deleted = overlay.newlyDeleted
     for (block, columns) in zip(stored.blocks, columns) {
       let rows = (0..<block.changedCount).map { UInt32(truncatingIfNeeded: block.changedRow($0)) }
+      let values = try block.cluster.map(Self.values)
       for (index, row) in rows.enumerated() where !known.contains(row) {
         let start = fields.count
+        if let values {
+          for (place, column) in columns.enumerated() {
+            if let column { append(spelling: values[place][index], column) }
+          }
+          records.append(Record(row: row, firstField: start, fieldCount: fields.count - start))
+          continue
+        }
         var found: [(Int, UnsafeRawBufferPointer)] = []
         block.forEachField(index) { place, field in
           if let column = columns[place] { found.append((column, field)) }
@@ -144,28 +174,58 @@ struct OverlayBuilder: ~Copyable {
     return deleted
   }
 
-  private func write(
-    _ records: [Record], _ deleted: [UInt32], _ below: BlockReference
-  ) -> [UInt8] {
+  /// The values of the changed rows of a block, column by column.
+  private static func values(_ cluster: ClusterReader) throws -> [DecodedColumn] {
+    try (0..<cluster.columnCount).map { place in
+      let decoded = DecodedColumn()
+      decoded.decode(try cluster.open(cluster.column(at: place)), rows: 0..<cluster.rowCount)
+      return decoded
+    }
+  }
+
+  private mutating func append(spelling: UnsafeRawBufferPointer?, _ column: Int) {
+    let start = arena.count
+    arena.append(field: spelling)
+    fields.append(Field(column: column, start: start, length: arena.count - start))
+  }
+
+  /// The columns of which some record has a field.
+  private func namedColumns(_ records: [Record]) -> [Int] {
     var isNamed = [Bool](repeating: false, count: overlay.columnIDs.count)
     for record in records {
       for field in fields[record.firstField..<record.firstField + record.fieldCount] {
         isNamed[field.column] = true
       }
     }
-    let named = isNamed.indices.filter { isNamed[$0] }
-    var places = [Int](repeating: 0, count: isNamed.count)
-    for (place, column) in named.enumerated() { places[column] = place }
-    let maskBytes = (named.count + 7) / 8
-    var writer = ByteWriter(
-      capacity: byteCount + 4 * named.count + records.count * maskBytes + 4 * deleted.count)
-    writer.append(OverlayBlock.kind | 1 << 8)
-    writer.append(UInt32(truncatingIfNeeded: named.count))
+    return isNamed.indices.filter { isNamed[$0] }
+  }
+
+  /// The part of a block that is the same in all forms.
+  private func header(
+    form: UInt32, columns: Int, changed: Int, _ deleted: [UInt32], _ below: BlockReference,
+    capacity: Int
+  ) -> ByteWriter {
+    var writer = ByteWriter(capacity: capacity)
+    writer.append(OverlayBlock.kind | form << 8)
+    writer.append(UInt32(truncatingIfNeeded: columns))
     writer.append(UInt64(bitPattern: overlay.base.firstKey))
     writer.append(UInt32(truncatingIfNeeded: overlay.cluster.rowCount))
     writer.append(UInt32(truncatingIfNeeded: deleted.count))
-    writer.append(UInt32(truncatingIfNeeded: records.count))
+    writer.append(UInt32(truncatingIfNeeded: changed))
     below.encode(into: &writer)
+    return writer
+  }
+
+  private func write(
+    _ records: [Record], _ deleted: [UInt32], _ below: BlockReference
+  ) -> [UInt8] {
+    let named = namedColumns(records)
+    var places = [Int](repeating: 0, count: overlay.columnIDs.count)
+    for (place, column) in named.enumerated() { places[column] = place }
+    let maskBytes = (named.count + 7) / 8
+    var writer = header(
+      form: 1, columns: named.count, changed: records.count, deleted, below,
+      capacity: byteCount + 4 * named.count + records.count * maskBytes + 4 * deleted.count)
     for column in named { writer.append(overlay.columnIDs[column]) }
     for row in deleted { writer.append(row) }
     for record in records { writer.append(record.row) }
@@ -188,6 +248,82 @@ struct OverlayBuilder: ~Copyable {
       }
     }
     return writer.bytes
+  }
+
+  // MARK: Columns
+
+  /// The same as `write`, column by column: all rows have a value in every named column, that of the base
+  /// where nothing else is said. Nil when that takes no less.
+  ///
+  /// - Parameter bytes: what records take.
+  /// - Throws: `ClusterError`.
+  private mutating func columnBlock(
+    _ records: [Record], _ deleted: [UInt32], _ below: BlockReference, below bytes: Int
+  ) throws -> [UInt8]? {
+    guard let columns, let first = records.first?.row else { return nil }
+    let most = bytes * columnsPercent / 100
+    let named = namedColumns(records)
+    let fieldCount = records.reduce(0) { $0 + $1.fieldCount }
+    let fixed = OverlayBlock.headerBytes + 4 * deleted.count + 4
+    let least = ClusterFormat.padding + ClusterFormat.headerLength(columns: named.count)
+    guard fixed + least < most, records.count * named.count <= 2 * fieldCount else { return nil }
+    guard let spans = try spans(records, named) else { return nil }
+    let cluster = try spans.withUnsafeBufferPointer { spans -> EncodedCluster? in
+      guard let spans = spans.baseAddress else { return nil }
+      do {
+        return try columns.encode(
+          arena: arena.bytes, spans: spans, rowCount: records.count, columnCount: named.count,
+          columnIDs: named.map { overlay.columnIDs[$0] },
+          keyOffsets: records.map { Int64($0.row) - Int64(first) })
+      } catch ClusterError.tooLarge {
+        return nil
+      }
+    }
+    guard let cluster, fixed + cluster.bytes.count < most else { return nil }
+    var writer = header(
+      form: 2, columns: named.count, changed: records.count, deleted, below,
+      capacity: fixed + cluster.bytes.count)
+    for row in deleted { writer.append(row) }
+    writer.append(first)
+    cluster.bytes.withUnsafeBytes { writer.append($0) }
+    return writer.bytes
+  }
+
+  /// The spellings of some columns, row by row, in the arena; nil when they do not fit a cluster.
+  ///
+  /// - Throws: `ClusterError`.
+  private mutating func spans(_ records: [Record], _ named: [Int]) throws -> [TextSpan]? {
+    var readers = [ColumnReader?](repeating: nil, count: named.count)
+    var spans: [TextSpan] = []
+    spans.reserveCapacity(records.count * named.count)
+    for record in records {
+      guard arena.count <= ClusterFormat.maximumBytes else { return nil }
+      var next = record.firstField
+      let end = next + record.fieldCount
+      for (place, column) in named.enumerated() {
+        if next < end, fields[next].column == column {
+          spans.append(span(fields[next]))
+          next += 1
+          continue
+        }
+        let reader = try readers[place] ?? overlay.cluster.open(id: overlay.columnIDs[column])
+        readers[place] = reader
+        let start = arena.count
+        reader.withSpelling(Int(record.row)) { arena.append(field: $0) }
+        spans.append(span(Field(column: column, start: start, length: arena.count - start)))
+      }
+    }
+    return arena.count <= ClusterFormat.maximumBytes ? spans : nil
+  }
+
+  /// Where a field's spelling lies in the arena.
+  private func span(_ field: Field) -> TextSpan {
+    var rest = OverlayFields(
+      UnsafeRawBufferPointer(start: arena.start + field.start, count: field.length))
+    guard let spelling = rest.field(0) else { return .null }
+    return TextSpan(
+      offset: UInt32(truncatingIfNeeded: field.start + field.length - spelling.count),
+      length: UInt32(truncatingIfNeeded: spelling.count))
   }
 
   #if DEBUG

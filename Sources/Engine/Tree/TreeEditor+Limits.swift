@@ -24,10 +24,13 @@ extension TreeEditor {
     /// An overlay that outgrows this fraction of its cluster, one in so many bytes, is merged into the
     /// cluster. With an eighth, 100,000 changes to 1,000,000 app rows wrote a quarter less and took a fifth
     /// more time.
-    package var overlayShare = 4
+    package var overlayShare = 3
     /// The lower and the upper limit of that fraction in bytes. A change now and then merges all blocks of an
     /// overlay, and reading a leaf for the first time verifies them.
     package var overlayBytes = 256...(1 << 20)
+    /// Changed rows are stored column by column where that takes less than this many percent of what records
+    /// take.
+    package var columnsPercent = 100
     /// How many bytes of overlays a transaction keeps open before it writes them.
     package var openOverlayBytes = 16 << 20
 

@@ -76,9 +76,10 @@ struct OnlineCompactionTests {
     #expect(try Model.digest(other.snapshot()) == digest)
     #expect(try System.status(path: path).size == result.after)
     let version = try database.snapshot().version
-    // A second compaction finds nothing to do.
+    // Another one has nothing to gain. It may try to put blocks of sparse pages together once more.
     let again = try database.compactInUse()
-    #expect(try database.snapshot().version == version, "\(kind): \(again)")
+    #expect(again.after == result.after, "\(kind): \(again)")
+    #expect(try database.snapshot().version <= version + 2, "\(kind): \(again)")
     try other.close()
     let whole = try database.compact()
     #expect(Double(result.after) <= Double(whole.after) * 1.3, "\(kind): \(result) \(whole)")

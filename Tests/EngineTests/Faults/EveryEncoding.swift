@@ -36,6 +36,12 @@ enum EveryEncoding {
         }
       }
     }
+    // Stored column by column, beneath records.
+    try database.write { transaction in
+      for key in 9..<19 as Range<Int64> {
+        try transaction.table("encodings").update(key, ["integers": .int(-key * key)])
+      }
+    }
     try database.write { transaction in
       let table = try transaction.table("encodings")
       for key in [7, 12, 26] as [Int64] { try table.delete(key) }

@@ -178,7 +178,7 @@
         #expect(overlay.delete(3) && overlay.delete(7))
         told.append(Self.broken(overlay.checkInvariants))
         var builder = try OverlayBuilder(overlay)
-        let block = builder.encode(merging: 0)
+        let block = try builder.encode(merging: 0)
         var bytes = try #require(block)
         let place = OverlayBlock.headerBytes
         bytes.swapAt(place, place + 4)

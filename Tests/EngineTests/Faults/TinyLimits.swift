@@ -13,6 +13,8 @@ extension Database.Options {
     options.limits.overlayBytes = 200...400
     options.limits.overlayShare = 2
     options.limits.openOverlayBytes = 4000
+    // Blocks of a few rows are of both forms.
+    options.limits.columnsPercent = 200
     options.indexLimits = .tiny
     return options
   }

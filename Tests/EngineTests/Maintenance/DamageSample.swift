@@ -36,6 +36,11 @@ struct DamageSample {
       reachable.formUnion(Int(block.offset)..<Int(block.offset) + Int(block.length))
     }
     #expect(overlays > 0)
+    var forms: Set<Bool> = []
+    try snapshot.table("encodings").forEachLeaf { leaf in
+      forms.formUnion((leaf.overlay?.blocks ?? []).map { $0.cluster == nil })
+    }
+    #expect(forms == [false, true], "blocks of overlays with records, and by columns")
     self.reachable = reachable
     self.inCluster = inCluster
     if isClosed { try database.close() }

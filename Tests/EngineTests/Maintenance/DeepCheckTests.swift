@@ -126,6 +126,32 @@ struct DeepCheckTests {
     }
   }
 
+  /// Filters would skip the changed rows. The plain check says so, too.
+  @Test(
+    "An overlay whose columns say other bounds than they have", arguments: ["minimum", "nulls"])
+  func overlayBounds(name: String) throws {
+    let bytes = try Self.file(
+      .tiny,
+      { transaction in
+        try transaction.createTable("t", columns: [Column("a", .int)])
+        for row in 1...8 as ClosedRange<Int64> { try transaction.table("t").insert([.int(row)]) }
+      },
+      { transaction in
+        for row in 2...7 as ClosedRange<Int64> {
+          try transaction.table("t").update(row, ["a": .int(100 + row)])
+        }
+      })
+    let map = FieldMap(bytes)
+    let form = map.fields.first { $0.name.hasSuffix("overlay's form of records") }
+    #expect(try map.value(#require(form)) == 2)
+    let field = map.fields.last { $0.name.hasSuffix("overlay's \(name) of 1") }
+    let forged = map.forged(try #require(field), 3)
+    for deep in [false, true] {
+      let problems = try Self.open(forged).check(deep: deep).problems
+      #expect(!problems.isEmpty)
+    }
+  }
+
   // MARK: Older versions
 
   /// Two tables, one of which has a maximum that is too high.

@@ -101,7 +101,7 @@ struct OverlayBlockTests {
     expected[9] = ["9", "text 9", nil]
     for merged in 0...1 {
       var builder = try OverlayBuilder(open)
-      let encoded = builder.encode(merging: merged)
+      let encoded = try builder.encode(merging: merged)
       let new = GuardedOverlay(try #require(encoded))
       defer { withExtendedLifetime(new) {} }
       let block = try OverlayBlock(new.bytes)
@@ -144,6 +144,94 @@ struct OverlayBlockTests {
     let (after, _) = try leaf(database)
     #expect(after.entry == before.entry)
     #expect(try database.check().problems == [])
+    try database.close()
+  }
+
+  // MARK: Columns
+
+  /// A block of the changes to a leaf, and the leaf with it.
+  private func block(
+    _ open: OpenOverlay, _ leaf: Leaf, percent: Int, merging: Int = 0
+  ) throws -> (GuardedOverlay, OverlayBlock) {
+    var builder = try OverlayBuilder(open, columns: ClusterBuilder(), percent)
+    let encoded = try builder.encode(merging: merging)
+    let guarded = GuardedOverlay(try #require(encoded))
+    let block = try OverlayBlock(guarded.bytes)
+    try block.validate()
+    return (guarded, block)
+  }
+
+  @Test("Changed rows are stored column by column where that takes less, and say the same")
+  func columns() throws {
+    let database = try database(RecordingStorage(isRecording: false))
+    let (leaf, snapshot) = try leaf(database)
+    let ids = try snapshot.table("a").schema.columnIDs
+    let open = try OpenOverlay(leaf, columnIDs: ids)
+    #expect(open.delete(2))
+    for key in 5..<35 as Range<Int64> {
+      #expect(try open.update(key, [(column: 0, value: key % 4 == 0 ? .null : .int(key * 900))]))
+      // Every other row has the base's value in the other column.
+      guard key % 2 == 0 else { continue }
+      #expect(try open.update(key, [(column: 2, value: .text("z \(key % 3)"))]))
+    }
+    let (one, records) = try block(open, leaf, percent: 0)
+    let (two, columns) = try block(open, leaf, percent: 100)
+    defer { withExtendedLifetime((one, two)) {} }
+    #expect(records.cluster == nil && columns.cluster != nil)
+    #expect(columns.byteCount < records.byteCount)
+    let lying = Leaf(base: leaf.cluster, try Overlay([columns]))
+    let expected = try rows(Leaf(base: leaf.cluster, try Overlay([records])), ids)
+    #expect(try rows(lying, ids) == expected)
+    #expect(try lying.statistics(id: ids[0]).nullCount == 7)
+    #expect(try lying.statistics(id: ids[0]).integers == 0...(34 * 900))
+    #expect(try lying.statistics(id: ids[2]).nullCount == 39 - 15)
+    // It is smaller than the block below it, and would not be as records.
+    let few = try OpenOverlay(lying, columnIDs: ids)
+    for key in stride(from: 5 as Int64, to: 35, by: 2) {
+      #expect(try few.update(key, [(column: 0, value: .int(1_000_000_000 + key))]))
+    }
+    var small = try OverlayBuilder(few, columns: ClusterBuilder())
+    var large = try OverlayBuilder(few)
+    #expect(try small.mergedCount() == 0)
+    #expect(try large.mergedCount() == 1)
+    // A newer block with other columns, and one that takes the place of both.
+    let next = try OpenOverlay(lying, columnIDs: ids)
+    #expect(next.delete(6))
+    for key in 10..<40 as Range<Int64> {
+      #expect(try next.update(key, [(column: 1, value: .text("text \(key)"))]))
+    }
+    for percent in [0, 100] {
+      for merged in 0...1 {
+        let (kept, newer) = try block(next, lying, percent: percent, merging: merged)
+        defer { withExtendedLifetime(kept) {} }
+        let overlay = try Overlay(merged == 0 ? [newer, columns] : [newer])
+        let found = try rows(Leaf(base: leaf.cluster, overlay), ids)
+        for (row, key) in ([1, 3, 4, 5] + Array(7...40)).enumerated() {
+          let before = expected[row + (key > 6 ? 1 : 0)]
+          let text = (10..<40).contains(key) ? "text \(key)" : before[1]
+          #expect(
+            found[row] == [before[0], text, before[2]], "key \(key), \(percent) %, \(merged)")
+        }
+        #expect(found.count == 38)
+      }
+    }
+    try database.close()
+  }
+
+  @Test("Rows that differ in one column of many each are stored as records")
+  func sparse() throws {
+    let database = try database(RecordingStorage(isRecording: false))
+    let (leaf, snapshot) = try leaf(database)
+    let ids = try snapshot.table("a").schema.columnIDs
+    let open = try OpenOverlay(leaf, columnIDs: ids)
+    for key in 1..<41 as Range<Int64> {
+      let values: [Value] = [.int(-1), .text("y"), .text("z")]
+      let column = Int(key % 3)
+      #expect(try open.update(key, [(column: column, value: values[column])]))
+    }
+    let (kept, records) = try block(open, leaf, percent: 1000)
+    #expect(records.cluster == nil)
+    withExtendedLifetime(kept) {}
     try database.close()
   }
 

@@ -26,12 +26,15 @@ struct OverlayTests {
   func twin(seed: UInt64) throws {
     var changes = RandomChanges(seed: seed)
     var model = Model()
-    let database = try Self.open()
+    var options = Self.options
+    // Every other time column by column, wherever that is possible.
+    options.limits.columnsPercent = seed % 4 < 2 ? 100 : 2000
+    let database = try Self.open(options)
     try database.write { transaction in
       try changes.createTable("a", RandomChanges.columns, transaction, &model)
       try changes.append(seed % 2 == 0 ? 300 : 40, to: "a", transaction, &model)
     }
-    var mostBlocks = 0
+    var (mostBlocks, byColumns) = (0, 0)
     for round in 0..<24 {
       try database.write { transaction in
         switch round % 4 {
@@ -52,19 +55,21 @@ struct OverlayTests {
       }
       let snapshot = try database.snapshot()
       #expect(try model.difference(snapshot) == nil, "seed \(seed), round \(round)")
-      #expect(try database.check().problems == [], "seed \(seed), round \(round)")
+      #expect(try database.check(deep: true).problems == [], "seed \(seed), round \(round)")
       let expected = try #require(model.tables["a"])
       let table = try snapshot.table("a")
       var leaves = 0
       try table.forEachLeaf { leaf in
         leaves += 1
         mostBlocks = max(mostBlocks, leaf.overlay?.blocks.count ?? 0)
+        byColumns += leaf.overlay?.blocks.count { $0.cluster != nil } ?? 0
         let problem = try difference(leaf, table.schema, expected, &changes.random)
         #expect(problem == nil, "seed \(seed), round \(round)")
       }
       #expect(leaves == 1)
     }
     #expect(mostBlocks > 1 && mostBlocks <= Overlay.mostBlocks, "seed \(seed)")
+    #expect(seed % 4 < 2 || byColumns > 0, "seed \(seed)")
     try database.close()
   }
 
@@ -329,7 +334,9 @@ struct OverlayTests {
   private func sample(seed: UInt64) throws -> [[UInt8]] {
     var changes = RandomChanges(seed: seed)
     var model = Model()
-    let database = try Self.open()
+    var options = Self.options
+    options.limits.columnsPercent = seed % 2 == 0 ? 0 : 2000
+    let database = try Self.open(options)
     try database.write { transaction in
       try changes.createTable("a", RandomChanges.columns, transaction, &model)
       try changes.append(60, to: "a", transaction, &model)
@@ -357,6 +364,7 @@ struct OverlayTests {
     let blocks = try sample(seed: seed)
     #expect(blocks.count > 1)
     let bytes = try #require(blocks.last)
+    #expect(bytes[1] == (seed % 2 == 0 ? 1 : 2))
     var random = SplitMix64(seed: seed)
     #expect(try isValid([bytes]) == true)
     #expect(try isValid(blocks) == true)
@@ -402,15 +410,22 @@ struct OverlayTests {
       _ = blocks.map { ($0.column(id: UInt32(truncatingIfNeeded: row)), $0.hasChanged(row)) }
     }
     var sum = 0
+    for id in 0..<20 as Range<UInt32> {
+      guard let column = try? OverlayColumn(overlay, id: id) else { continue }
+      column.forEachChange(0..<overlay.baseRowCount) {
+        sum &+= $0 &+ ($1?.reduce(0) { $0 &+ Int($1) } ?? 0)
+      }
+    }
     for index in 0..<min(overlay.changedCount, 100) {
       for id in 0..<20 as Range<UInt32> {
-        guard case .spelling(let bytes?) = overlay.field(overlay.place(index), id: id) else {
-          continue
+        try? overlay.withField(overlay.place(index), id: id) {
+          guard case .spelling(let bytes?) = $0 else { return }
+          for byte in bytes { sum &+= Int(byte) }
         }
-        for byte in bytes { sum &+= Int(byte) }
       }
-      for byte in blocks[overlay.place(index).block].record(overlay.place(index).index) {
-        sum &+= Int(byte)
+      let block = blocks[overlay.place(index).block]
+      if block.cluster == nil {
+        for byte in block.record(overlay.place(index).index) { sum &+= Int(byte) }
       }
       #expect(overlay.hasSameRecord(overlay.place(index), as: overlay, overlay.place(index)))
     }

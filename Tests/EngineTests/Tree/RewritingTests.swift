@@ -51,6 +51,8 @@ import TestSupport
     }
     var options = Database.Options()
     options.limits.rewrittenRows = 2048
+    // As records, so that they outgrow the cluster soon.
+    options.limits.columnsPercent = 0
     let database = try Database.open(path, options: options)
     #expect(try leaves(database) == [4000])
     let compact = try database.tableUse("t").clusterBytes
