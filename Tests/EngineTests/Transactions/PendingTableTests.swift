@@ -10,11 +10,11 @@ import Testing
 struct PendingTableTests {
   private static let columns = [Column("name", .text), Column("stars", .int)]
 
-  private static func fill(_ database: Database, _ count: Int) throws {
+  private static func fill(_ database: Database, _ count: Int, table: String = "a") throws {
     try database.write { transaction in
-      try transaction.createTable("a", columns: columns, key: "name")
+      try transaction.createTable(table, columns: columns, key: "name")
       for row in 0..<count {
-        try transaction.table("a").insert([.text("row \(row)"), .int(Int64(row))])
+        try transaction.table(table).insert([.text("row \(row)"), .int(Int64(row))])
       }
     }
   }
@@ -72,12 +72,7 @@ struct PendingTableTests {
   private static func twoTables() throws -> Database {
     let database = try Database.open(storage: RecordingStorage(isRecording: false))
     try Self.fill(database, 3000)
-    try database.write { transaction in
-      try transaction.createTable("other", columns: Self.columns)
-      for row in 0..<3000 {
-        try transaction.table("other").insert([.text("other \(row)"), .int(Int64(row))])
-      }
-    }
+    try Self.fill(database, 3000, table: "other")
     return database
   }
 
