@@ -107,12 +107,13 @@ struct PendingTableTests {
   func lockedWithItsPendingTable() throws {
     let database = try Self.twoTables()
     let plain = try database.snapshot()
-    try database.write { _ = try $0.beginPending("a").update(1, ["stars": .int(-1)]) }
-    let old = try database.snapshot()
     try database.write { transaction in
-      _ = try transaction.abandonPending("a")
-      try transaction.table("other").deleteAll()
+      let pending = try transaction.beginPending("a")
+      for key in 1...3000 as ClosedRange<Int64> { try pending.update(key, ["stars": .int(-key)]) }
     }
+    let old = try database.snapshot()
+    try database.abandonPending("a")
+    try database.write { try $0.table("other").deleteAll() }
     let newest = try database.snapshot()
     #expect(try Self.free(newest, held: [old.record], locked: old.version) == 0)
     // The others have no pending table: their own roots tell all.

@@ -237,6 +237,41 @@ struct OverlayBlockTests {
 
   // MARK: Damage
 
+  @Test("The first changed row is the first one that the block's cluster has")
+  func otherFirstRow() throws {
+    let database = try database(RecordingStorage(isRecording: false))
+    let (leaf, snapshot) = try leaf(database)
+    let open = try OpenOverlay(leaf, columnIDs: snapshot.table("a").schema.columnIDs)
+    for key in 5..<35 as Range<Int64> {
+      #expect(try open.update(key, [(column: 0, value: .int(key * 900))]))
+    }
+    let (kept, block) = try block(open, leaf, percent: 100)
+    let values = try #require(block.cluster)
+    let columns = try (0..<values.columnCount).map {
+      try #require(try values.encodedColumn(id: values.identifier($0)))
+    }
+    for shift in [0, 1] as [Int64] {
+      // The same rows, all of them counted from a row that is not changed.
+      let offsets = (0..<Int64(values.rowCount)).map { $0 + shift }
+      let cluster = try ClusterBuilder().assemble(
+        columns, rowCount: values.rowCount, keyOffsets: offsets)
+      var writer = ByteWriter()
+      writer.append(UInt32(block.changedRow(0)) - UInt32(shift))
+      let other = GuardedOverlay(
+        Array(kept.bytes[..<OverlayBlock.headerBytes]) + writer.bytes + cluster.bytes)
+      let found = try OverlayBlock(other.bytes)
+      #expect(found.changedRow(7) == block.changedRow(7))
+      if shift == 0 {
+        try found.validate()
+      } else {
+        #expect(throws: DecodingFailure.self) { try found.validate() }
+      }
+      withExtendedLifetime(other) {}
+    }
+    withExtendedLifetime(kept) {}
+    try database.close()
+  }
+
   @Test("Blocks that lie one over the other without an end, or do not belong together, are refused")
   func chains() throws {
     let storage = RecordingStorage(isRecording: false)
