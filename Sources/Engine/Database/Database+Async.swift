@@ -62,8 +62,7 @@ extension Database {
     completion: @escaping @Sendable (Result<Output, any Error>) -> Void = { _ in }
   ) -> PendingWrite {
     let pending = PendingWrite()
-    let write = AsyncWrite(self, pending, allowsGrouping: allowsGrouping, body, completion)
-    if write.isCalledFor { add(write) }
+    add(AsyncWrite(self, pending, allowsGrouping: allowsGrouping, body, completion))
     return pending
   }
 
@@ -81,13 +80,13 @@ extension Database {
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Output
   ) async throws -> Output {
     let pending = PendingWrite()
-    return try await pending.awaited { completion in
-      let write = AsyncWrite(self, pending, allowsGrouping: allowsGrouping, body, completion)
-      if write.isCalledFor { add(write) }
+    return try await pending.awaited {
+      add(AsyncWrite(self, pending, allowsGrouping: allowsGrouping, body, $0))
     }
   }
 
   private func add<Output>(_ write: AsyncWrite<Output>) {
+    guard write.isCalledFor else { return }
     let isAdded = asyncWrites.add { write.run(isLast: !self.asyncWrites.hasWaiting) }
     if !isAdded { write.giveUp() }
   }

@@ -119,7 +119,7 @@ final class ResultsTracking: Tracker {
     var frozen: FrozenResults { FrozenResults(table, query, keys: keys) }
   }
 
-  private let tracker: ResultsTracker
+  private let tracker: ChangeSetTracker
   private let columns: Set<UInt32>?
   private(set) var hasEnded = false
 
@@ -129,7 +129,7 @@ final class ResultsTracking: Tracker {
   init(
     _ query: Query, _ table: TableIdentity, _ schema: TableSchema, _ columns: Set<UInt32>?
   ) {
-    tracker = ResultsTracker(query, tableNumber: table.number, schema: schema)
+    tracker = ChangeSetTracker(query, tableNumber: table.number, schema: schema)
     self.columns = columns
   }
 

@@ -36,7 +36,7 @@ extension ImportRun {
     }
     let memory = try InputMemory(snapshot.table(tableName), in: snapshot)
     for file in files
-    where try Resumption(file: file, memory: memory, options: options).hasChanged() {
+    where try CheckpointComparison(file: file, memory: memory, options: options).hasChanged() {
       // Its earlier records must not be published with this run's.
       report.notes.append(
         "\(what): it is dropped, and all inputs are read anew, since \(file.name) has changed")

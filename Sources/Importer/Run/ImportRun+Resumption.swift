@@ -128,11 +128,10 @@ extension ImportRun {
   /// The point where `options.resume` continues. Never `changed`: that throws, or begins at the start.
   func find(
     _ file: InputFile, _ opened: inout InputPlanner.Opened, _ state: TableState
-  ) throws -> Resumption.Finding {
+  ) throws -> CheckpointComparison.Finding {
     guard options.resume, !startsOver, let memory = state.memory else { return .fresh }
-    let finding = try Resumption(file: file, memory: memory, options: options).find(&opened) {
-      try alike(file, open(file))
-    }
+    let comparison = CheckpointComparison(file: file, memory: memory, options: options)
+    let finding = try comparison.find(&opened) { try alike(file, open(file)) }
     guard case .changed(let reason) = finding else { return finding }
     // Records of the common part find the existing objects by their keys, so that repeating them is harmless.
     let isHarmless = try options.conflictPolicy != .error && !keys(of: state.contents).isEmpty
@@ -172,12 +171,12 @@ extension ImportRun {
       if transaction?.hasPending == true { return true }
       guard let memory, try isLastRun else { return true }
       return try !files.allSatisfy {
-        try Resumption(file: $0, memory: memory, options: options).complete() != nil
+        try CheckpointComparison(file: $0, memory: memory, options: options).complete() != nil
       }
     }
     guard options.truncate, options.resume, files.count > 1, let memory else { return false }
     return try files.contains { file in
-      try Resumption(file: file, memory: memory, options: options).hasChanged()
+      try CheckpointComparison(file: file, memory: memory, options: options).hasChanged()
     }
   }
 

@@ -296,7 +296,8 @@ struct ImportRun {
   {
     guard options.resume, !startsOver, let memory = state.memory,
       !rejectFiles.isShared(file.path),
-      let checkpoint = try Resumption(file: file, memory: memory, options: options).complete()
+      let checkpoint = try CheckpointComparison(file: file, memory: memory, options: options)
+        .complete()
     else { return false }
     if let first = firstOpened, first.index == index, report.dialect == nil {
       report.dialect = first.opened.report

@@ -298,7 +298,7 @@ struct DamageTests {
       let filtered = Query(!column(before.columns[0].name).isNull)
       for query in [Query(), filtered, sorted] {
         do {
-          let tracker = ResultsTracker(query, tableNumber: before.number)
+          let tracker = ChangeSetTracker(query, tableNumber: before.number)
           _ = try tracker.advance(to: before)
           if case .update(let update) = try tracker.advance(to: after) { _ = update.changes() }
           compared += 1

@@ -228,7 +228,7 @@ struct DifferenceTests {
       #expect(SlowDifference.problem(difference, one, other) == nil)
       #expect(difference.modified.count == 249)
     }
-    let tracker = ResultsTracker(Query(), tableNumber: old.table.number)
+    let tracker = ChangeSetTracker(Query(), tableNumber: old.table.number)
     _ = try tracker.advance(to: old.table)
     guard case .update(let update) = try tracker.advance(to: new.table) else {
       Issue.record("no update")
@@ -254,7 +254,7 @@ struct DifferenceTests {
     #expect(
       try TableChanges(from: first, to: third) == TableChanges(created: ["apps"], deleted: ["apps"])
     )
-    let tracker = ResultsTracker(Query(), tableNumber: table.number)
+    let tracker = ChangeSetTracker(Query(), tableNumber: table.number)
     _ = try tracker.advance(to: table)
     guard case .unchanged = try tracker.advance(to: second.table(number: table.number)) else {
       Issue.record("another name is no change of objects")
@@ -306,7 +306,7 @@ struct DifferenceTests {
     // An overlay and its cluster take a view each.
     #expect(storage.views - before <= difference.cost.nodesRead + 4)
 
-    let tracker = ResultsTracker(Query(column("stars") > 50), tableNumber: old.number)
+    let tracker = ChangeSetTracker(Query(column("stars") > 50), tableNumber: old.number)
     _ = try tracker.advance(to: old)
     let start = storage.views
     _ = try tracker.advance(to: new)

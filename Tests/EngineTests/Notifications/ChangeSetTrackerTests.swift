@@ -4,18 +4,18 @@ import TestSupport
 @testable import Engine
 
 @Suite("Results followed from version to version")
-struct ResultsTrackerTests {
+struct ChangeSetTrackerTests {
   /// A query that is followed, and its expected results.
   private final class Followed {
     let table: String
-    let tracker: ResultsTracker
+    let tracker: ChangeSetTracker
     var keys: [Int64] = []
     var full: FullTable
 
     init(_ table: String, _ query: Query, _ full: FullTable) throws {
       self.table = table
       self.full = full
-      tracker = ResultsTracker(query, tableNumber: full.table.number)
+      tracker = ChangeSetTracker(query, tableNumber: full.table.number)
       guard case .initial = try tracker.advance(to: full.table) else {
         throw EngineError.invalidArgument("the first version is no initial one")
       }
@@ -149,7 +149,7 @@ struct ResultsTrackerTests {
   ) throws -> ChangeSet {
     let database = try database()
     let table = try database.snapshot().table("apps")
-    let tracker = ResultsTracker(query, tableNumber: table.number)
+    let tracker = ChangeSetTracker(query, tableNumber: table.number)
     _ = try tracker.advance(to: table)
     try database.write(body)
     switch try tracker.advance(to: database.snapshot().table("apps")) {
@@ -220,7 +220,7 @@ struct ResultsTrackerTests {
   func deleted() throws {
     let database = try Self.database()
     let table = try database.snapshot().table("apps")
-    let tracker = ResultsTracker(Query(), tableNumber: table.number)
+    let tracker = ChangeSetTracker(Query(), tableNumber: table.number)
     _ = try tracker.advance(to: table)
     guard case .deleted = try tracker.advance(to: nil) else {
       Issue.record("not deleted")
@@ -239,9 +239,10 @@ struct ResultsTrackerTests {
     let database = try Self.database()
     let table = try database.snapshot().table("apps")
     #expect(throws: QueryError.self) {
-      try ResultsTracker(Query(column("nothing") > 1), tableNumber: table.number).advance(to: table)
+      try ChangeSetTracker(Query(column("nothing") > 1), tableNumber: table.number)
+        .advance(to: table)
     }
-    let tracker = ResultsTracker(Query(column("stars") > 1), tableNumber: table.number)
+    let tracker = ChangeSetTracker(Query(column("stars") > 1), tableNumber: table.number)
     _ = try tracker.advance(to: table)
     try database.write { transaction in
       let editor = try transaction.table("apps").editor

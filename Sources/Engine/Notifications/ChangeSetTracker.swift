@@ -11,7 +11,7 @@ import Base
 /// query uses.
 ///
 /// Thread rule: confined. A result of `advance` may be sent elsewhere.
-package final class ResultsTracker {
+package final class ChangeSetTracker {
   /// The report after the results moved to another version.
   package enum Change: Sendable {
     /// The results were read for the first time.
@@ -221,7 +221,7 @@ package final class ResultsTracker {
 
 // MARK: Filters without a sort
 
-extension ResultsTracker {
+extension ChangeSetTracker {
   /// The filter's new objects in the order of keys, from the old ones and the changes.
   private func filtered(
     _ keys: [Int64], _ filter: Predicate, _ new: Table, _ difference: TableDifference

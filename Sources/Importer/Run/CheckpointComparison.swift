@@ -1,10 +1,10 @@
 import Engine
 
-/// Finds how far an input has been imported into a table before.
+/// Compares an input with the checkpoints in a table, to find how far it has been imported.
 ///
-/// An input is recognized by its place, or, if asked for, by its bytes. In both cases all bytes that were
-/// committed must be there again.
-struct Resumption {
+/// An input is recognized by its path or, with `--same-input contents`, by its bytes. In both cases it must
+/// begin with all bytes that were committed.
+struct CheckpointComparison {
   enum Finding {
     /// Nothing of it was imported.
     case fresh
