@@ -1,36 +1,36 @@
 import Base
 
-/// A version that is alive: the newest one, or an older one that somebody holds.
+/// A version that is alive: the newest one, or an older one that a snapshot holds.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ActiveVersion: Sendable, Equatable {
   /// A process that holds the version.
   public struct Holder: Sendable, Equatable {
-    /// The process's number.
+    /// The process identifier.
     public let process: Int32
     /// How many reader slots the process uses for it: one for each handle with snapshots of it, seldom more.
     public let snapshots: Int
-    /// True for the process that asks.
+    /// True for the calling process.
     public let isThisProcess: Bool
   }
 
-  /// The version's number.
+  /// The number of the version.
   public let version: UInt64
   /// True for the version that `snapshot()` would now return.
   public let isNewest: Bool
-  /// In the order of process numbers; empty for a newest version that nobody holds.
+  /// The holding processes, by ascending identifier; empty for a newest version that no snapshot holds.
   public let holders: [Holder]
-  /// Bytes, in whole pages, that this version reaches and neither a newer one nor a kept one does. They are
-  /// free once this version and all older ones are released; 0 for the newest.
+  /// Bytes, in whole pages, that this version reaches and no newer or kept version does. They become free
+  /// once this version and all older ones are released; 0 for the newest.
   public let pinnedBytes: Int
 }
 
 extension Database {
-  /// The versions that are alive, oldest first: their holders, and the space that they keep from reuse.
+  /// The versions that are alive, oldest first, each with its holders and the space that it keeps from reuse.
   ///
-  /// Works also when as many snapshots are held as there may be.
+  /// It also works when all places for held versions are taken.
   ///
-  /// Thread rule: any thread; writers and readers go on meanwhile, in all processes.
+  /// Thread rule: any thread. It blocks neither writers nor readers of any process.
   ///
   /// - Complexity: O(tree nodes of all these versions).
   /// - Throws: `EngineError.closed`, `.busy`, `.damaged`, `.system`.
@@ -43,7 +43,7 @@ extension Database {
             try activeVersions(try coordination.heldVersions(), newest: newest, kept: kept)
           }
         } catch let error as BlockError {
-          // A reader that is just taking a version may name one that is gone already, for a moment.
+          // A reader that is just registering may name, for a moment, a version that no longer exists.
           attempts += 1
           if attempts == 200 { throw error }
           System.sleep(milliseconds: 1)
@@ -63,7 +63,7 @@ extension Database {
       records[entry.record.version, default: []].insert(entry.record)
       holders[entry.record.version, default: [:]][entry.process, default: 0] += 1
     }
-    // Without the snapshot that this call itself has taken.
+    // The snapshot that this call holds itself is not counted.
     holders[newest.version]?[process, default: 1] -= 1
     var seen = PageSet()
     for record in kept { try insertPages(of: record, newest.blocks, into: &seen) }
@@ -93,7 +93,7 @@ extension Database {
   private func insertPages(of record: VersionRecord, _ blocks: BlockReader, into set: inout PageSet)
     throws
   {
-    // Bytes beyond the file's end must not be looked at.
+    // Bytes beyond the end of the file must not be read.
     guard record.end <= UInt64(try blocks.storage.length()) else {
       throw BlockError(
         path: path, offset: record.root.offset, length: record.root.length,
@@ -110,9 +110,9 @@ extension Database {
     }
   }
 
-  /// Refuses a commit that would keep more versions alive than the options allow.
+  /// Rejects a commit that would keep more versions alive than the options allow.
   ///
-  /// Cost: none without a limit; else one look at the reader slots.
+  /// Cost: none without a limit; otherwise it reads the reader slots once.
   func checkActiveVersions() throws {
     guard let limit = options.maximumActiveVersions else { return }
     let held = try translatingErrors(path) { try coordination.heldVersions() }

@@ -1,32 +1,31 @@
 import Base
 
-/// Calls that are made whenever a newer version has become visible to this process, in whichever process it
-/// was written.
+/// Calls that are made whenever a newer version becomes visible to this process, whichever process wrote it.
 ///
-/// A call is made once `Database.snapshot()` returns the version, on the thread that made it visible: the
-/// committing one, the flusher, or the one that watches other processes. None of the pipeline's locks is
-/// held, so that a listener may take a snapshot. The writer's turn may be held: a listener must not write,
-/// nor wait for a thread that writes. Several versions may share one call.
+/// A call is made after `Database.snapshot()` returns the version, on the thread that made it visible: the
+/// committing thread, the flusher, or the thread that watches other processes. None of the pipeline's locks
+/// is held, so a listener may take a snapshot. The writers' turn may be held: a listener must not write, nor
+/// wait for a thread that writes. Several versions may share one call.
 ///
-/// The first listener starts a thread that notices the commits of other processes, until `stop`.
+/// The first listener starts the thread that notices commits of other processes; `stop` ends it.
 ///
-/// Thread rule: any thread. Cost when nobody listens: one atomic load a commit.
+/// Thread rule: any thread. Cost without listeners: one atomic load a commit.
 package final class CommitListeners: @unchecked Sendable {
-  // @unchecked: what changes is guarded by `lock`; the words are atomics.
+  // @unchecked: `lock` guards the mutable state; the words are atomics.
   private let lock = Lock()
-  /// Replaced as a whole with every change, so that a thread that goes through it has a list that nobody
-  /// changes. Otherwise an array that was shared before would be changed in place. That would be correct, but
-  /// only the array's reference count orders it, which ThreadSanitizer does not see.
+  /// Every change replaces the whole array, so that a thread that iterates over it has a copy that never
+  /// changes. Changing the array in place would be correct, but only its reference count would order the
+  /// accesses, and ThreadSanitizer does not see that.
   private var calls: [(id: Int, call: @Sendable () -> Void)] = []
   private var lastID = 0
   private let count = AtomicWord.allocate()
-  /// The newest version that listeners were told of, so that nobody tells them twice.
+  /// The newest version that was reported, so that no version is reported twice.
   private let told = AtomicWord.allocate()
 
   private let coordination: Coordination
   private let watchesFile: Bool
   private var watcher: VersionWatcher?
-  /// Also called when another handle wakes this one: it may be waiting for its commits.
+  /// Also called when another handle wakes this one, since that handle may be waiting for its commits.
   private var whenWoken: (@Sendable () -> Void)?
   private var isStopped = false
 
@@ -57,7 +56,7 @@ package final class CommitListeners: @unchecked Sendable {
 
   /// Removes a call. It may still be running on another thread afterwards.
   package func remove(_ id: Int) {
-    // Released without the lock: it may hold the last reference to an object whose `deinit` calls this one.
+    // Released outside the lock: it may hold the last reference to an object whose `deinit` calls `remove`.
     let removed = lock.withLock {
       let removed = calls.filter { $0.id == id }
       calls = calls.filter { $0.id != id }
@@ -68,24 +67,23 @@ package final class CommitListeners: @unchecked Sendable {
   }
 
   /// Calls `call`, on the watching thread, whenever another handle has published a version or waits for this
-  /// one's commits. Only the first call of this method has an effect.
+  /// handle's commits. Only the first call of this method has an effect.
   ///
   /// - Returns: false when no thread could be started.
   func watch(_ call: @escaping @Sendable () -> Void) -> Bool {
     lock.withLock {
       if whenWoken == nil { whenWoken = call }
       if watcher == nil, !isStopped { startWatching() }
-      // In private memory no other handle could wake this one.
+      // No other handle can wake this one when the coordination is in private memory.
       return watcher != nil || coordination.descriptor == nil
     }
   }
 
-  /// Call with the lock held.
+  /// Requires the lock.
   private func startWatching() {
-    // A version that is visible already is not reported: whoever adds a listener takes a snapshot afterwards.
+    // A version that is visible already is not reported: the caller takes a snapshot after adding a listener.
     if let version = coordination.visible.load()?.version { told.raise(to: version) }
-    // Without a thread, this process's own commits are reported all the same, and the next listener tries
-    // again.
+    // Without a thread, this process's own commits are still reported, and the next listener tries again.
     watcher = try? VersionWatcher(coordination, watchesFile: watchesFile) { [weak self] version in
       guard let self else { return }
       tell(of: version)
@@ -93,7 +91,7 @@ package final class CommitListeners: @unchecked Sendable {
     }
   }
 
-  /// Ends the watching of other processes. No listener may be added afterwards.
+  /// Stops watching other processes. No listener may be added afterwards.
   func stop() {
     let watcher = lock.withLock {
       isStopped = true
@@ -103,12 +101,12 @@ package final class CommitListeners: @unchecked Sendable {
     watcher?.stop()
   }
 
-  /// Makes all calls, because the newest version is now older than the last one reported.
+  /// Makes all calls because the newest version is older than the last reported one.
   func tellAgain() {
     for listener in lock.withLock({ calls }) { listener.call() }
   }
 
-  /// Makes all calls, in the order in which they were added, unless they were made for this version.
+  /// Makes all calls, in the order of their addition, unless this version was reported before.
   func tell(of version: UInt64) {
     guard told.raise(to: version), !isEmpty else { return }
     for listener in lock.withLock({ calls }) { listener.call() }

@@ -2,36 +2,37 @@
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct CompactionResult: Sendable, Equatable {
-  /// Whether the file was compacted, or why not.
+  /// Whether the file was compacted, and otherwise the reason.
   public enum Decision: String, Sendable {
-    /// The file was written anew.
+    /// The file was rewritten.
     case compacted
-    /// The policy decided against it.
+    /// The policy found it unnecessary.
     case notNeeded
-    /// The caller decided against it.
+    /// The caller disabled it.
     case disabled
     /// Another process has the file open, or a snapshot is held.
     case skippedInUse
-    /// The disk has no room for the copy.
+    /// The disk has no space for the copy.
     case skippedNoSpace
-    /// The file belongs to another user: the copy would not.
+    /// The file belongs to another user, and the copy would not.
     case skippedNotOwner
-    /// The file has other names (hard links), or is itself a mount point: the copy would not be found there.
+    /// The file has other hard links or is a mount point, so the copy would not be found under all of its
+    /// names.
     case skippedOtherNames
   }
   /// The decision.
   public let decision: Decision
   /// The file's length before, in bytes.
   public let before: Int
-  /// The file's length afterwards, in bytes; equal to `before` when it was skipped.
+  /// The file's length afterwards, in bytes; equal to `before` when the compaction was skipped.
   public let after: Int
-  /// Why it was skipped, or ended before all space was gained, in words; otherwise nil.
+  /// Why the compaction was skipped, or ended before it gained all space; otherwise nil.
   public let reason: String?
-  /// Whether it was made while others used the file; see `Database.compactInUse`.
+  /// True when the file was in use during the compaction; see `Database.compactInUse`.
   public let isInUse: Bool
-  /// Whether `shouldStop` ended it; its transactions until then stay.
+  /// True when `shouldStop` ended it; the transactions that it committed before remain.
   public let isStopped: Bool
-  /// After a compaction in use: the older versions that are held, and the space that they keep.
+  /// After a compaction in use: the older versions that are held, with the space that they keep.
   public let held: [ActiveVersion]
 
   /// - Parameters:

@@ -1,17 +1,17 @@
 import Base
 
-/// A queue of reads and writes, which run one at a time and in the order of asking, whichever threads ask.
+/// A queue of reads and writes, which run one at a time, in the order in which they were requested.
 ///
-/// Each sees the writes of those before it, durable or not. A connection can stay on one version for as long
-/// as it likes (`beginLongLivedRead`). Connections of one database do not wait for each other, except that
-/// writes come one at a time.
+/// Each sees the writes before it, durable or not. `beginLongLivedRead` keeps the connection's reads on one
+/// version. Connections of one database do not wait for each other, except that there is one writer at a
+/// time.
 ///
-/// Thread rule: `Sendable`; every method may be called from any thread. Inside a closure of the connection's
-/// own, and inside any write transaction on the file, `read`, `write` and the long-lived reads throw instead
-/// of waiting for themselves; asynchronous reads and writes run after it. A closure must not wait for another
+/// Thread rule: `Sendable`; every method may be called from any thread. Inside a closure of this connection,
+/// and inside any write transaction on the file, `read`, `write` and the long-lived reads throw, since they
+/// would wait for themselves; asynchronous reads and writes run after it. A closure must not wait for another
 /// thread that uses the same connection.
 public final class Connection: Sendable {
-  /// The database that it reads and writes.
+  /// The database that the connection reads and writes.
   public let database: Database
   private let line = TurnLine()
   private let pinned = Pin()
@@ -25,7 +25,7 @@ public final class Connection: Sendable {
     private var held: Snapshot?
     var snapshot: Snapshot? { lock.withLock { held } }
 
-    /// - Returns: the snapshot before, which the caller releases without the lock.
+    /// - Returns: the previous snapshot, which the caller releases outside the lock.
     func exchange(_ snapshot: Snapshot?) -> Snapshot? {
       lock.withLock {
         defer { held = snapshot }
@@ -36,19 +36,19 @@ public final class Connection: Sendable {
 
   // MARK: At once
 
-  /// Waits for the reads and writes that were asked for before, then runs `body` with a snapshot: of
-  /// the long-lived read's version, or of the newest one.
+  /// Waits for the connection's earlier reads and writes, then runs `body` with a snapshot: of the long-lived
+  /// read's version, or of the newest one.
   ///
-  /// - Throws: what `body` throws; `EngineError.nestedConnection` or `.nestedTransaction` inside a
-  ///   closure or transaction that it would wait for, `.closed`, `.busy`, `.damaged`.
+  /// - Throws: the errors of `body`; `EngineError.nestedConnection` or `.nestedTransaction` inside a closure
+  ///   or transaction that it would wait for; `.closed`, `.busy`, `.damaged`.
   public func read<Output>(_ body: (Snapshot) throws -> Output) throws -> Output {
     try inTurn { try body(try snapshot()) }
   }
 
-  /// Waits for the reads and writes that were asked for before, then runs `body` in a write transaction and
-  /// commits it; an error thrown by `body` rolls everything back and is thrown on.
+  /// Waits for the connection's earlier reads and writes, then runs `body` in a write transaction and commits
+  /// it. If `body` throws, everything is rolled back and the error is rethrown.
   ///
-  /// The transaction sees the newest version, also during a long-lived read, which stays on its own.
+  /// The transaction sees the newest version, also during a long-lived read, which stays on its own version.
   ///
   /// - Parameters:
   ///   - durability: when the changes survive a power cut; the database's choice by default.
@@ -64,13 +64,12 @@ public final class Connection: Sendable {
 
   // MARK: Later
 
-  /// Runs `body` on a background thread of the database once the reads and writes that were asked for before
-  /// have ended.
+  /// Runs `body` on a background thread of the database, after the connection's earlier reads and writes.
   ///
   /// - Parameters:
-  ///   - body: gets the snapshot, while it is the connection's turn.
-  ///   - completion: gets the result or error of `body`, or the error of taking the snapshot; on the same
-  ///     thread, after the turn has ended.
+  ///   - body: receives the snapshot, during the connection's turn.
+  ///   - completion: receives the result or error of `body`, or the error of taking the snapshot, on the same
+  ///     thread, after the turn.
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output,
     completion: @escaping @Sendable (Result<Output, any Error>) -> Void
@@ -88,8 +87,8 @@ public final class Connection: Sendable {
     }
   }
 
-  /// Runs `body` on a background thread of the database once the reads and writes that were asked for before
-  /// have ended.
+  /// Runs `body` on a background thread of the database, after the connection's earlier reads and writes, and
+  /// returns its result.
   ///
   /// - Throws: the errors of `body` and of `Database.snapshot`; `CancellationError` when the task was
   ///   cancelled before `body` began.
@@ -102,11 +101,11 @@ public final class Connection: Sendable {
     }
   }
 
-  /// Runs `body` in a write transaction of its own on the database's writing thread once the reads and writes
-  /// of this connection that were asked for before have ended.
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after the connection's
+  /// earlier reads and writes.
   ///
-  /// In everything else like `Database.asyncWrite`. The connection goes on when the write is made; the
-  /// completion is called when it is durable.
+  /// Otherwise like `Database.asyncWrite`. The connection continues once the write is made; `completion` is
+  /// called once it is durable.
   ///
   /// - Returns: a handle that cancels the write before it begins.
   @discardableResult
@@ -120,9 +119,8 @@ public final class Connection: Sendable {
     return pending
   }
 
-  /// Runs `body` in a write transaction of its own on the database's writing thread once the reads and writes
-  /// of this connection that were asked for before have ended, and returns once its changes are durable and
-  /// visible.
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after the connection's
+  /// earlier reads and writes, and returns once its changes are durable and visible.
   ///
   /// - Throws: the errors of `Database.asyncWrite`.
   public func asyncWrite<Output: Sendable>(
@@ -152,13 +150,13 @@ public final class Connection: Sendable {
 
   // MARK: Staying on a version
 
-  /// Moves the connection to the newest version and keeps its reads there until the next call, or
-  /// `endLongLivedRead`. The version's pages are kept from reuse meanwhile.
+  /// Moves the connection to the newest version and keeps its reads there until the next call or
+  /// `endLongLivedRead`. The pages of that version are not reused meanwhile.
   ///
-  /// Takes its turn among the connection's reads and writes.
+  /// Waits for its turn among the connection's reads and writes.
   ///
-  /// - Returns: true when the following reads see another version than the long-lived read before; true, too,
-  ///   when there was none.
+  /// - Returns: true when the reads that follow see another version than before, or when there was no
+  ///   long-lived read.
   /// - Throws: the errors of `read`.
   @discardableResult
   public func beginLongLivedRead() throws -> Bool {
@@ -169,10 +167,10 @@ public final class Connection: Sendable {
     }
   }
 
-  /// Ends a long-lived read: the connection's reads see the newest version again. Does nothing when there
-  /// is none.
+  /// Ends a long-lived read: the connection's reads see the newest version again. Without a long-lived read
+  /// it does nothing.
   ///
-  /// Takes its turn among the connection's reads and writes.
+  /// Waits for its turn among the connection's reads and writes.
   ///
   /// - Throws: `EngineError.nestedConnection` or `.nestedTransaction`, as `read` does.
   public func endLongLivedRead() throws {
@@ -201,13 +199,13 @@ public final class Connection: Sendable {
 }
 
 extension Database {
-  /// A new queue of reads and writes.
+  /// Makes a new queue of reads and writes.
   ///
-  /// Cost: next to nothing; it has no thread and no file of its own.
+  /// Cost: an allocation; a connection has neither a thread nor a file of its own.
   public func connection() -> Connection { Connection(self) }
 
-  /// Notes that this thread is inside a closure of a connection: `close` must not wait for the queue behind
-  /// it.
+  /// Notes that this thread is inside a closure of a connection, so that `close` does not wait for the queue
+  /// that waits for it.
   fileprivate func enterTurn() {
     lock.withLock { shared.threadsInTurns[ExecutionContext.thread, default: 0] += 1 }
   }

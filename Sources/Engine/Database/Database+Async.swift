@@ -1,9 +1,9 @@
-// Reading and writing by closures, at once or on background threads of the database.
+// Reading and writing in closures, synchronously or on the database's background threads.
 
 extension Database {
   /// Runs `body` with a snapshot of the newest version.
   ///
-  /// Never waits for writers. Cost: a few atomic stores beside `body`.
+  /// Never waits for writers. Cost: a few atomic stores in addition to `body`.
   ///
   /// - Throws: the errors of `snapshot` and `body`.
   public func read<Output>(_ body: (Snapshot) throws -> Output) throws -> Output {
@@ -12,13 +12,13 @@ extension Database {
 
   /// Runs `body` on a background thread, with a snapshot of the version that is the newest when it begins.
   ///
-  /// Reads begin in the order of asking; as many run at once as there are processors. Neither `body` nor
-  /// `completion` should wait for another asynchronous read.
+  /// Reads begin in the order of their requests; as many run at once as there are processors. Neither `body`
+  /// nor `completion` should wait for another asynchronous read. The call itself throws nothing.
   ///
   /// - Parameters:
-  ///   - body: gets the snapshot.
-  ///   - completion: gets the result or error of `body`, or the error of taking the snapshot; on the same
-  ///     thread. The call itself throws nothing.
+  ///   - body: receives the snapshot.
+  ///   - completion: receives the result or error of `body`, or the error of taking the snapshot, on the same
+  ///     thread.
   public func asyncRead<Output: Sendable>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output,
     completion: @escaping @Sendable (Result<Output, any Error>) -> Void
@@ -39,21 +39,21 @@ extension Database {
     }
   }
 
-  /// Runs `body` in a write transaction of its own on the database's writing thread, after all asynchronous
-  /// writes that were asked for before.
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after all earlier
+  /// asynchronous writes.
   ///
-  /// May be called from anywhere, also inside a write transaction of the same thread, after which it runs. An
-  /// error of `body` rolls back its own changes and no others. `close` makes all writes that were asked for
-  /// before it returns.
+  /// It may be called from anywhere, also inside a write transaction of the same thread, and then runs after
+  /// that. An error of `body` rolls back its own changes only. `close` completes all writes that were
+  /// requested before it.
   ///
   /// - Parameters:
-  ///   - allowsGrouping: whether writes that come close together share a flush of the disk, which is put off
-  ///     for up to 10 ms while more are waiting. False: a flush for this one, before the next begins.
-  ///   - body: may not write to the database in another way, which throws `EngineError.nestedTransaction`.
-  ///   - completion: gets the result of `body` once its changes are durable and visible; or the error of
+  ///   - allowsGrouping: whether close writes may share a flush of the disk, which is delayed by up to 10 ms
+  ///     while more writes wait. False: this write is flushed before the next one begins.
+  ///   - body: must not write to the database in another way, which throws `EngineError.nestedTransaction`.
+  ///   - completion: receives the result of `body` once its changes are durable and visible; or the error of
   ///     `body`, `EngineError.cancelled`, `.closed`, `.poisoned`, or another error of `beginWrite` and
-  ///     `commit`. Completions come in the order of the writes (cancelled ones come at once), one after the
-  ///     other on a background thread, and should not take long; they must not wait for other completions.
+  ///     `commit`. Completions run in the order of the writes (those of cancelled writes at once), one after
+  ///     the other, on a background thread. They should be short, and must not wait for other completions.
   /// - Returns: a handle that cancels the write before it begins.
   @discardableResult
   public func asyncWrite<Output: Sendable>(
@@ -66,15 +66,16 @@ extension Database {
     return pending
   }
 
-  /// Runs `body` in a write transaction of its own on the database's writing thread, after all asynchronous
-  /// writes that were asked for before, and returns once its changes are durable and visible.
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after all earlier
+  /// asynchronous writes, and returns once its changes are durable and visible.
   ///
   /// - Parameters:
-  ///   - allowsGrouping: whether writes that come close together share a flush of the disk, which is put off
-  ///     for up to 10 ms while more are waiting. False: a flush for this one.
-  ///   - body: gets the transaction; its result is returned.
-  /// - Throws: the errors of `body`, `beginWrite` and `commit`; the changes are then rolled back.
-  ///   `CancellationError` when the task was cancelled before `body` began; after that it is too late.
+  ///   - allowsGrouping: whether close writes may share a flush of the disk, which is delayed by up to 10 ms
+  ///     while more writes wait. False: this write is flushed on its own.
+  ///   - body: receives the transaction; its result is returned.
+  /// - Throws: the errors of `body`, `beginWrite` and `commit`, after the changes were rolled back.
+  ///   `CancellationError` when the task was cancelled before `body` began; a later cancellation has no
+  ///   effect.
   public func asyncWrite<Output: Sendable>(
     allowsGrouping: Bool = true,
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Output
@@ -91,7 +92,7 @@ extension Database {
     if !isAdded { write.giveUp() }
   }
 
-  /// Counts a write that `close` has to wait for; false once `close` has begun.
+  /// Counts a write that `close` has to wait for; returns false once `close` has begun.
   fileprivate func admitAsyncWrite() -> Bool {
     lock.withLock {
       if !shared.refusesAsyncWrites { shared.asyncWritesDue += 1 }
@@ -99,7 +100,7 @@ extension Database {
     }
   }
 
-  /// Counts an admitted write as made or given up.
+  /// Uncounts an admitted write, which was made or given up.
   fileprivate func settleAsyncWrite() {
     lock.withLock {
       shared.asyncWritesDue -= 1
@@ -107,7 +108,7 @@ extension Database {
     }
   }
 
-  /// Runs `job` on one of the threads for asynchronous reads, or here when no thread can be started.
+  /// Runs `job` on a thread for asynchronous reads, or on this thread when none can be started.
   func onReadingThread(_ job: @escaping @Sendable () -> Void) {
     if !asyncReads.add(job) { job() }
   }
@@ -125,14 +126,14 @@ extension Database {
   }
 }
 
-/// One asynchronous write, from the request to its completion, which it calls once.
+/// An asynchronous write, from its request to its completion, which is called once.
 struct AsyncWrite<Output: Sendable>: Sendable {
   private let database: Database
   private let pending: PendingWrite
   private let allowsGrouping: Bool
   private let body: @Sendable (borrowing WriteTransaction) throws -> Output
   private let completion: @Sendable (Result<Output, any Error>) -> Void
-  /// False when it was cancelled at once, or the database is closed; the completion gets the error then.
+  /// False when the write was cancelled at once or the database is closed; the completion receives the error.
   let isCalledFor: Bool
 
   init(
@@ -161,7 +162,7 @@ struct AsyncWrite<Output: Sendable>: Sendable {
 
   /// Makes the write, unless it was cancelled.
   ///
-  /// - Parameter isLast: whether no other write waits that could share its flush.
+  /// - Parameter isLast: true when no other waiting write could share its flush.
   func run(isLast: Bool) {
     guard pending.begin() else { return }
     defer { database.settleAsyncWrite() }
@@ -183,7 +184,7 @@ struct AsyncWrite<Output: Sendable>: Sendable {
     }
   }
 
-  /// Gives up a write that no thread can make, unless it was cancelled.
+  /// Fails a write that no thread can make, unless it was cancelled.
   func giveUp() {
     guard pending.begin() else { return }
     database.settleAsyncWrite()

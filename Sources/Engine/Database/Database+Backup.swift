@@ -1,6 +1,6 @@
 import Base
 
-/// The outcome of a backup or its restoration.
+/// The outcome of a backup or of a restoration from one.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct BackupResult: Sendable, Equatable {
@@ -8,45 +8,45 @@ public struct BackupResult: Sendable, Equatable {
   public enum Decision: String, Sendable {
     /// The whole database was written into a new file.
     case copied
-    /// Only the blocks that the copy lacked were written.
+    /// Only the blocks missing in the copy were written.
     case updated
-    /// The copy has the version already.
+    /// The copy had the version already.
     case unchanged
   }
   /// How the copy was brought up to date.
   public let decision: Decision
-  /// The number of the version, in the database as in its copy.
+  /// The number of the version, which is the same in the database and its copy.
   public let version: UInt64
-  /// Bytes that were written.
+  /// Bytes written.
   public let bytesCopied: Int
-  /// Bytes of blocks that the copy had already; they were neither read nor written.
+  /// Bytes of blocks that the copy had already, which were neither read nor written.
   public let bytesSkipped: Int
 }
 
 extension Database {
-  /// Brings a copy of the database up to its newest version: the first time all of it is copied, then the
-  /// blocks that the copy lacks. Others may read and write the database meanwhile.
+  /// Brings a copy of the database up to its newest version. The first time it copies everything, later only
+  /// the blocks missing in the copy. The database may be read and written meanwhile.
   ///
-  /// The copy is a database of its own, with the same versions under the same numbers: the newest, and those
-  /// that are kept, with their tags. Readers of the copy see its former version until the new one is
-  /// complete, flushed, and read back; a kill or a power cut at any moment leaves one of the two. Nobody else
-  /// may write to the copy: a backup refuses a copy with other changes, which it would lose.
+  /// The copy is itself a database, with the same versions under the same numbers: the newest, and the kept
+  /// ones with their tags. Readers of the copy see its former version until the new one is complete, flushed
+  /// and read back; a kill or a power cut at any moment leaves one of the two. Only backups may write to the
+  /// copy: one with other changes is refused, since a backup would lose them.
   ///
   /// Thread rule: any thread, outside of transactions.
   ///
   /// - Parameters:
-  ///   - destination: the path of the copy. It gets the owner and the permissions of the database, as far as
-  ///     the user may give them.
-  ///   - replacing: whether an existing database is replaced by a whole new copy, whatever it is, unless
-  ///     somebody has it open. Files that are not Sheaf databases are never replaced.
-  ///   - waiting: how long to wait for others that write to the copy.
-  ///   - shouldStop: asked now and then, on the caller's thread; true ends the backup.
-  /// - Complexity: the first time O(bytes in use). Afterwards: the changes, and the nodes of the copy. A
-  ///   compaction changes the whole database, and a compaction in use the parts that it merges and moves.
-  ///   Memory: some 100 bytes for each block.
-  /// - Throws: `EngineError.otherDatabase` when the existing file is a copy of another database, was written
-  ///   to since the last backup, or has a later version; `.system` when it is no database at all; `.busy`,
-  ///   `.damaged`, `.cancelled`, `.system`. The copy is then as it was.
+  ///   - destination: the path of the copy. It gets the database's owner and permissions, as far as the user
+  ///     may set them.
+  ///   - replacing: whether a new copy replaces any existing database that is not open. A file that is not a
+  ///     Sheaf database is never replaced.
+  ///   - waiting: how long to wait for other writers of the copy.
+  ///   - shouldStop: called now and then, on the caller's thread; true ends the backup.
+  /// - Complexity: the first time O(bytes in use); later O(changes + nodes of the copy). A compaction changes
+  ///   the whole database, a compaction in use the parts that it merges and moves. Memory: some 100 bytes a
+  ///   block.
+  /// - Throws: `EngineError.otherDatabase` when the existing file is a copy of another database, was changed
+  ///   since the last backup, or has a later version; `.system` when it is not a database; `.busy`,
+  ///   `.damaged`, `.cancelled`, `.system`. The copy is then unchanged.
   public func backup(
     to destination: String, replacing: Bool = false, waiting: Waiting = Waiting(),
     shouldStop: @escaping () -> Bool = { false }
@@ -89,22 +89,22 @@ extension Database {
     }
   }
 
-  /// Puts a copy in the place of a database that is lost or has gone wrong: the copy's newest version, with
-  /// those that it keeps, in a file of its own. The file is flushed and read back before it gets its name.
+  /// Replaces a database that is lost or wrong by a copy of it: a new file with the copy's newest version and
+  /// the versions that it keeps. The file is flushed and read back before it gets its name.
   ///
   /// Thread rule: any thread; others may read the copy meanwhile.
   ///
   /// - Parameters:
-  ///   - copy: the path of a backup; any database will do.
-  ///   - path: the destination. An existing database is replaced if it is the same one, and no newer.
-  ///   - replacing: whether it is replaced whatever it is, also when it cannot be read. A database that
-  ///     somebody has open is never replaced.
-  ///   - waiting: how long to wait for others that have the copy to themselves.
-  ///   - shouldStop: asked now and then, on the caller's thread; true ends it.
+  ///   - copy: the path of a backup, or of any other database.
+  ///   - path: the destination. An existing database is replaced if it is the same database and not newer.
+  ///   - replacing: whether any existing database is replaced, readable or not. An open database is never
+  ///     replaced.
+  ///   - waiting: how long to wait for an exclusive user of the copy.
+  ///   - shouldStop: called now and then, on the caller's thread; true ends the restoration.
   /// - Complexity: O(bytes in use).
-  /// - Throws: `EngineError.otherDatabase` when the existing file is another database, a newer one, or cannot
-  ///   be read; `.busy` when it is open; `.system` when it is no database; `.damaged` when the copy is. The
-  ///   existing file is then as it was.
+  /// - Throws: `EngineError.otherDatabase` when the existing file is another database, a newer one, or
+  ///   unreadable; `.busy` when it is open; `.system` when it is not a database; `.damaged` when the copy is
+  ///   damaged. The existing file is then unchanged.
   public static func restore(
     _ copy: String, to path: String, replacing: Bool = false, waiting: Waiting = Waiting(),
     shouldStop: @escaping () -> Bool = { false }
@@ -150,7 +150,7 @@ extension Database {
   ) throws {
     guard replacing else { return try file.putInPlace(replacing: false) }
     try whileUnused(file.path) {
-      // Somebody may have written to it meanwhile.
+      // It may have been written to meanwhile.
       try check()
       try file.putInPlace(replacing: true)
     }
@@ -178,7 +178,7 @@ extension Database {
     }
   }
 
-  /// Calls `body` with the newest version, while it and its kept versions are held.
+  /// Calls `body` with the newest version while that version and its kept versions are held.
   func withHeldVersions<Result>(_ body: (Snapshot) throws -> Result) throws -> Result {
     let (snapshot, holds) = try heldVersions()
     return try withExtendedLifetime((snapshot, holds)) { try body(snapshot) }
@@ -214,7 +214,7 @@ extension Database {
       let (catalogue, history) = try copy.run(
         &transfer, state.writer, parts.blocks, memory: memory, old: old)
       try state.writer.writeOut()
-      // Verified from the disk, as far as the system allows, before a slot names the version.
+      // Read back from the disk, as far as the system allows, before a slot names the version.
       try parts.storage.flush()
       try transfer.verify(try BlockReader(storage: parts.storage))
       try state.become(catalogue, history, of: record, end: transfer.end)
@@ -235,7 +235,7 @@ extension Database {
       bytesSkipped: max(0, memory.bytes - written))
   }
 
-  /// The copy's memory of its database.
+  /// What the copy stores about the database that it was made from.
   private func remembered(
     _ state: TransactionState, _ source: VersionRoots, _ identity: DatabaseIdentity
   ) throws -> CopiedBlocks {
@@ -258,7 +258,7 @@ extension Database {
       let origin = try CopiedBlocks.origin(source.catalogue), origin.version == base,
       origin.root == state.base.root.checksum
     {
-      // The database was restored from this copy, and nobody has written to it since.
+      // The database was restored from this copy, which has not been written to since.
       return memory
     }
     guard record.version > base || (record.version == base && record.root.checksum == memory.root)

@@ -1,18 +1,18 @@
 import Base
 
 extension Database {
-  /// Closes the file. Makes the asynchronous writes that were asked for, waits for the transactions of other
-  /// threads, running or waiting (none can begin any more), makes all commits durable, gives free pages at
-  /// the end of the file back, and writes the newest version into both slots. Earlier snapshots stay
-  /// readable. Closing twice does nothing.
+  /// Closes the file. Makes the requested asynchronous writes, waits for the running and waiting transactions
+  /// of other threads (new ones cannot begin), makes all commits durable, truncates free pages at the end of
+  /// the file, and writes the newest version into both slots. Snapshots stay readable. Closing twice does
+  /// nothing.
   ///
-  /// So a thread that is inside a transaction must not wait for another that closes the database. Another
-  /// handle's writer is waited for as long as `Options.waiting` says; then the file's end and its slots are
-  /// left to the handle that closes the file after that.
+  /// A thread inside a transaction must therefore not wait for a thread that closes the database. The wait
+  /// for a writer of another handle is limited by `Options.waiting`; after it, the handle that closes the
+  /// file later truncates it and writes the slots.
   ///
   /// - Throws: the errors of `flush`; the handle is closed all the same. `EngineError.nestedTransaction`
-  ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection; then it
-  ///   stays open.
+  ///   inside a transaction of the same thread, `.nestedConnection` inside a closure of a connection; the
+  ///   handle then stays open.
   public func close() throws {
     try translatingErrors(path) {
       try NestingGuard.check(coordination.identity, path: path)
@@ -47,26 +47,26 @@ extension Database {
     }
   }
 
-  /// Makes all commits durable and cuts free pages off the end of the file. `close` does it too.
+  /// Makes all commits durable and truncates free pages at the end of the file, as `close` does.
   ///
-  /// Waits for earlier writers, as long as `Options.waiting` says.
+  /// Waits for earlier writers, for at most `Options.waiting`.
   ///
-  /// - Returns: false when that wait was too long, and nothing was cut.
+  /// - Returns: false when that wait was too long, and nothing was truncated.
   /// - Complexity: O(free pages), beside the cost of `flush`.
   /// - Throws: the errors of `flush`; `EngineError.nestedTransaction` inside a transaction of the same
   ///   thread.
   @discardableResult
   public func trim() throws -> Bool { try trimInNesting()?.isDone ?? true }
 
-  /// Trims the file, and returns the use of its bytes: `fileUse` without a walk, if this handle knows the
-  /// file's pages.
+  /// Trims the file and returns the use of its bytes: `fileUse` without a walk, if this handle has a map of
+  /// the file's pages.
   ///
   /// - Throws: as `trim` and `fileUse`.
   package func trimAndTellUse() throws -> FileUse {
     try trimInNesting(tellsUse: true)?.use ?? fileUse()
   }
 
-  /// Nil for a handle that has written nothing.
+  /// Nil for a handle that has not written.
   private func trimInNesting(tellsUse: Bool = false) throws -> (isDone: Bool, use: FileUse?)? {
     try translatingErrors(path) {
       guard lock.withLock({ shared.hasWritten }) else { return nil }
@@ -76,7 +76,8 @@ extension Database {
     }
   }
 
-  /// - Parameter tellsUse: whether to return the use of the file's bytes, which takes a look at each page.
+  /// - Parameter tellsUse: whether to return the use of the file's bytes, at the cost of one test for each
+  ///   page.
   private func tidyUp(
     _ parts: FileParts, tellsUse: Bool
   ) throws -> (isDone: Bool, use: FileUse?) {
@@ -89,39 +90,39 @@ extension Database {
       default: throw error
       }
     }
-    // After one wait in vain, the next one does not wait as long again.
+    // After one wait that timed out, the next one is not as long.
     lock.withLock { shared.tidyingWaiting.seconds = 0 }
     try parts.storage.checkName()
     return (false, nil)
   }
 
-  /// The pages before the ends of these versions. A restored version ends beyond its last page, at the end of
-  /// the version that it replaced: in a shorter file it could not be read.
+  /// The number of pages up to the ends of these versions. A restored version has the end of the version that
+  /// it replaced, which lies beyond its own last page: a shorter file would make it unreadable.
   private static func pages(upToEndOf kept: KeptVersions) -> Int {
     let (pages, rest) = (kept.records.map(\.end).max() ?? 0)
       .quotientAndRemainder(dividingBy: UInt64(Layout.pageBytes))
     return Int(clamping: pages + (rest > 0 ? 1 : 0))
   }
 
-  /// - Returns: where the file's bytes are then; nil when another handle may have written.
+  /// - Returns: the use of the file's bytes; nil when another handle may have written.
   private func tidyUpInTurn(_ parts: FileParts, tellsUse: Bool) throws -> FileUse? {
     let turn = try enterQueue(waiting: lock.withLock { shared.tidyingWaiting })
     defer { queue.leave(turn) }
-    // A compaction that came first has replaced the parts.
+    // An earlier compaction may have replaced the parts.
     let parts = try self.parts
     let (base, isFresh) = try parts.pipeline.beginTransaction(waiting: turn.waiting)
     var use: FileUse?
     do {
-      // Before the file is cut: the other slot may name a version that reaches beyond the new end.
+      // Before truncation, since the other slot may name a version that reaches beyond the new end.
       try parts.pipeline.mirrorSlot()
-      // The map was dropped when trees were restored.
+      // Restoring trees has dropped the map.
       if !isFresh, memory.space == nil, memory.hasRestored {
         memory.space = try freshSpace(base, parts)
       }
       if !isFresh, let space = memory.space, space.version == base.version {
         let kept = try versionsToKeep(parts)
         space.reclaim(kept.versions)
-        // The map may end before a version's end.
+        // The map may end before the end of a version.
         let least = Self.pages(upToEndOf: kept)
         let end = max(space.trim(notBelow: least), least) * Layout.pageBytes
         var length = try parts.storage.length()
@@ -129,8 +130,7 @@ extension Database {
           try parts.storage.resize(to: end)
           length = end
         }
-        // What the newest version keeps was found for `versionsToKeep`. What is pending beside a table, only
-        // a walk can tell.
+        // `versionsToKeep` has found what the newest version keeps. Pending tables need a walk.
         if tellsUse, space.frozen.count == 0 {
           let named = memory.keptRoots[base.root] ?? []
           use = FileUse(space, total: length, kept: named.map(\.version).sorted())

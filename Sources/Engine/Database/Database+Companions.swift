@@ -1,8 +1,8 @@
 import Base
 
 extension Database {
-  /// Why no other file may be written to a path: a database has, or will have, its lock file or the copy of a
-  /// compaction there. Nil for every other path.
+  /// Why no other file may be written to a path: a database has, or will have, its lock file or a
+  /// compaction's copy there. Nil for every other path.
   ///
   /// - Parameter own: a database that need not exist yet.
   /// - Complexity: a few system calls.

@@ -4,22 +4,22 @@ extension Database {
   /// Removes a database's files: the database, its lock file, and leftovers of a killed compaction.
   ///
   /// A damaged database is removed; a file that is not a Sheaf database is not. Where the path is a symbolic
-  /// link, the files that it leads to are removed and the link stays. A file with the temporary's name that
-  /// no compaction made stays.
+  /// link, its targets are removed and the link stays. A file with the temporary's name that no compaction
+  /// made stays.
   ///
-  /// Thread rule: any thread. Nobody can open the database meanwhile; afterwards there is none.
+  /// Thread rule: any thread. The database cannot be opened meanwhile.
   ///
   /// - Returns: false when there was no database file.
-  /// - Throws: `EngineError.busy` when somebody has it open, this process or another, or has closed it and
-  ///   still holds a snapshot; `.notADatabase`; `.newerFormat`; `.obstructed` when something else has the
-  ///   lock file's name; `.system`. The database is then as it was.
+  /// - Throws: `EngineError.busy` when this process or another has it open, or has closed it and still holds
+  ///   a snapshot; `.notADatabase`; `.newerFormat`; `.obstructed` when something else has the lock file's
+  ///   name; `.system`. The database is then unchanged.
   @discardableResult
   public static func deleteFiles(at given: String) throws -> Bool {
     try translatingErrors(given) { try System.checkPath(given) }
     let path = try translatingErrors(given) { try System.resolved(given) }
     return try translatingErrors(path) {
-      // Without any of these files there is nothing to lock, and no lock file is made. A killed process may
-      // have left one.
+      // Without any of these files there is nothing to lock, and no lock file is created. A killed process
+      // may have left one.
       guard try exists(path) || exists(temporaryPath(path)) || exists(lockPath(path)) else {
         return false
       }
@@ -27,7 +27,7 @@ extension Database {
       let isUnused = try Coordination.whileUnused(lockPath(path), database: path) {
         found = try exists(path)
         if found { try refuseForeign(path) }
-        // The temporary first: without its database nobody would remove it any more.
+        // The temporary first: without its database no later call would remove it.
         try removeTemporary(path)
         try System.remove(path)
         if found { try System.flushDirectory(of: path) }
@@ -40,9 +40,9 @@ extension Database {
     }
   }
 
-  /// Runs `body` while nobody has the database open, nor can open it: for putting another file in its place.
+  /// Runs `body` while the database is not open and cannot be opened, for putting another file in its place.
   ///
-  /// - Throws: `EngineError.busy` when somebody has it open; the errors of `body`.
+  /// - Throws: `EngineError.busy` when it is open; the errors of `body`.
   package static func whileUnused(_ given: String, _ body: () throws -> Void) throws {
     let path = try translatingErrors(given) { try System.resolved(given) }
     let isUnused: Bool
@@ -59,7 +59,7 @@ extension Database {
 
   /// Whether a file is a Sheaf database, damaged or not.
   ///
-  /// - Throws: `SystemError` when it cannot be read, and may be one.
+  /// - Throws: `SystemError` when the file cannot be read and so may be one.
   package static func isDatabase(at path: String) throws(SystemError) -> Bool {
     let beginning = try CompanionFile.beginning(of: path, count: Layout.firstBlockOffset)
     return beginning.starts(with: CommitSlot.magic)

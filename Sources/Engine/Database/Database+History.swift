@@ -8,13 +8,14 @@ extension Database {
   /// - Throws: as `snapshot()`.
   public func keptVersions() throws -> [KeptVersion] { try snapshot().keptVersions }
 
-  /// A kept version, or the newest, held until the snapshot is released, even if the version is dropped
-  /// meanwhile.
+  /// A snapshot of a kept version or of the newest. The version is held until the snapshot is released, even
+  /// if it is dropped meanwhile.
   ///
-  /// Like `snapshot()` it never waits for a writer, and takes no lock. Cost: a few times that of
-  /// `snapshot()`, and O(kept versions).
+  /// Like `snapshot()` it never waits for a writer and takes no lock. Cost: a few times that of `snapshot()`,
+  /// plus O(kept versions).
   ///
-  /// - Throws: `EngineError.noSuchVersion`, also when the version is being dropped; as `snapshot()`.
+  /// - Throws: `EngineError.noSuchVersion`, also when the version is being dropped; the errors of
+  ///   `snapshot()`.
   public func snapshot(at name: VersionName) throws -> Snapshot {
     try translatingErrors(path) {
       while true {
@@ -33,8 +34,8 @@ extension Database {
   /// Holds a kept version.
   ///
   /// - Parameter newest: the number of a version that keeps it.
-  /// - Returns: nil when a compaction has put another file in place meanwhile.
-  /// - Throws: `EngineError.noSuchVersion` when it was dropped meanwhile.
+  /// - Returns: nil when a compaction has replaced the file meanwhile.
+  /// - Throws: `EngineError.noSuchVersion` when the version was dropped meanwhile.
   private func hold(
     kept wanted: VersionRecord, _ parts: FileParts, newest: UInt64, usesSpare: Bool = false
   ) throws -> VersionHold? {
@@ -43,14 +44,14 @@ extension Database {
       return try Self.kept(wanted.version, by: history, of: record.version)
     }
     let (slot, record) = try coordination.hold(usesSpare: usesSpare, since: newest) {
-      // The second look: whether the newest version still keeps it.
+      // After publication, checks again that the newest version still keeps it.
       try (usesSpare ? snapshotForLooking() : snapshot()).record(of: .number(wanted.version))
     }
     let hold = VersionHold(record: record, slot: slot, coordination: coordination, lock: locked)
     return parts === (try self.parts) && record == wanted ? hold : nil
   }
 
-  /// Holds all versions that a version keeps, for reading them.
+  /// Holds all versions that a version keeps.
   ///
   /// - Returns: the holds, and the numbers of versions that were dropped meanwhile.
   func holdKept(of record: VersionRecord, _ blocks: BlockReader) throws
@@ -75,16 +76,16 @@ extension Database {
     return (holds, gone)
   }
 
-  /// The newest version and its kept versions, held.
+  /// Holds the newest version and its kept versions.
   ///
-  /// - Parameter withPending: whether pending tables are held, too.
+  /// - Parameter withPending: whether to hold the pending tables too.
   func heldVersions(
     withPending: Bool = false
   ) throws -> (newest: Snapshot, others: [VersionHold]) {
     while true {
       let snapshot = try snapshot()
       let (kept, gone) = try holdKept(of: snapshot.record, snapshot.blocks)
-      // A version was dropped meanwhile: the newest version keeps others.
+      // A version was dropped meanwhile: read the newest version's list again.
       if !gone.isEmpty { continue }
       if !withPending { return (snapshot, kept) }
       guard let pending = try holdPending(of: snapshot.record, snapshot.blocks) else { continue }
@@ -103,9 +104,9 @@ extension Database {
   }
 
   /// Bytes, in whole pages, that kept versions reach and the newest version does not; and for each kept
-  /// version, those that no other one reaches, which come free when it alone is dropped.
+  /// version those that only it reaches, which become free when it alone is dropped.
   ///
-  /// - Complexity: O(tree nodes of these versions), each once where several share it.
+  /// - Complexity: O(tree nodes of these versions); shared nodes are read once.
   /// - Throws: as `snapshot()`.
   public func keptBytes() throws -> (all: Int, alone: [UInt64: Int]) {
     try translatingErrors(path) {

@@ -1,44 +1,45 @@
 import Base
 
 extension Database {
-  /// Names the file and the place before the process ends because a mapped database cannot be read: a bad
-  /// block of the disk, a file that was cut short from outside, a lock file that the disk has no room for.
-  /// One line goes to standard error, and the process ends with status 74. Otherwise the system would end it
-  /// by SIGBUS without a message.
+  /// Makes the process report the file and the place before it ends because a mapped database cannot be read:
+  /// a bad block of the disk, a file truncated from outside, a lock file for which the disk has no space. It
+  /// writes one line to standard error and exits with status 74; without it, SIGBUS ends the process without
+  /// a message.
   ///
-  /// For programs without a handler of their own for SIGBUS: an existing one stays, and nothing is done.
-  /// Faults elsewhere go to the handler that was there before.
+  /// For programs without a SIGBUS handler of their own: an existing handler stays, and the call does
+  /// nothing. Faults at other addresses go to the previous handler.
   ///
   /// Thread rule: any thread; once is enough.
   ///
-  /// - Returns: false when the program handles the signal itself.
+  /// - Returns: false when the program has a SIGBUS handler.
   @discardableResult
   public static func reportBusErrors() -> Bool { BusErrors.report() }
 
-  /// Verifies every block, reference and invariant of the newest version and of those that are kept.
+  /// Verifies every block, reference and invariant of the newest version and of the kept versions.
   ///
-  /// Reads the whole file; writers go on meanwhile. Problems, also blocks that the disk cannot read, are in
-  /// the report, not thrown.
+  /// Reads the whole file; writers continue meanwhile. Problems, including blocks that the disk cannot read,
+  /// are reported, not thrown.
   ///
   /// A deep check also compares all redundant data: every value as scans, lookups and exports read it; the
-  /// nulls and bounds of columns, changed rows included; every entry of every index with its object; the map
-  /// of free pages with the blocks that were reached; the notes of tables. And it checks the older versions
-  /// that anybody holds, and the one that the other commit slot names if its pages are whole.
+  /// nulls and bounds of columns, including those of changed rows; every entry of every index with its
+  /// object; the map of free pages with the blocks reached; the notes of tables. It also checks older
+  /// versions that are held, and the version of the other commit slot if its pages are whole.
   ///
   /// Thread rule: any thread.
   ///
-  /// - Parameter deep: whether all redundant data is compared.
-  /// - Complexity: O(bytes in use): every column of every cluster is decoded. Memory is that of a cluster,
-  ///   and some 100 bytes for each block. A deep check decodes every value twice more, looks up every entry
-  ///   of every index, keeps 4 bytes for each page, and reads the parts that only older versions have.
+  /// - Parameter deep: whether to compare all redundant data.
+  /// - Complexity: O(bytes in use): every column of every cluster is decoded. Memory: one cluster and some
+  ///   100 bytes a block. A deep check decodes every value twice more, looks up every entry of every index,
+  ///   uses 4 bytes a page, and reads what only older versions have.
   /// - Throws: as `snapshot`; `EngineError.system` when the file cannot be read.
   public func check(deep: Bool = false) throws -> CheckReport {
     let (hold, present) = try holdForLooking()
     return try translatingErrors(path) {
-      // A reader of its own, which has not verified any bytes yet: they may have been damaged since.
+      // A reader of its own, with no bytes verified yet: they may have been damaged since they were read
+      // before.
       let storage = PrereadStorage(present)
       let blocks = try BlockReader(storage: storage)
-      // The lock file tells the versions that other processes hold.
+      // The lock file has the versions that other processes hold.
       var unanswered = 0
       func heldVersions() throws(SystemError) -> [VersionRecord] {
         do throws(SystemError) {
@@ -48,7 +49,7 @@ extension Database {
           throw error
         }
       }
-      // The version must stay held to the end, not only until its record has been read.
+      // The version must stay held to the end, not only until its record was read.
       let (kept, gone) = try holdKept(of: hold.record, blocks)
       let pending = try holdPending(of: hold.record, blocks)
       var report = withExtendedLifetime((hold, kept, pending)) {
@@ -61,11 +62,11 @@ extension Database {
     }
   }
 
-  /// Verifies one version, and nothing else of the file: no other version, no slot, no free page.
+  /// Verifies one version only: no other version, no slot, no free page.
   ///
   /// - Parameters:
-  ///   - deep: as for the whole file.
-  ///   - snapshot: of this database.
+  ///   - deep: whether to compare all redundant data, as in `check(deep:)`.
+  ///   - snapshot: a snapshot of this database.
   /// - Throws: `EngineError.system` when the file cannot be read.
   public func check(deep: Bool = false, only snapshot: Snapshot) throws -> CheckReport {
     try translatingErrors(path) {
@@ -103,15 +104,15 @@ extension Database {
     try TableUse(try snapshotForLooking().table(name))
   }
 
-  /// About how much space `compact` would free: encodes some of the objects as it would.
+  /// Estimates how much space `compact` would free, by encoding some of the objects as it would.
   ///
-  /// Thread rule: any thread; writers and readers go on meanwhile.
+  /// Thread rule: any thread; writers and readers continue meanwhile.
   ///
-  /// - Parameter samples: the number of places of each table, of about 256 KiB each, that are encoded; at
+  /// - Parameter samples: the number of places in each table, of about 256 KiB each, that are encoded; at
   ///   least three. A table of up to 4 MiB is measured as a whole.
-  /// - Complexity: O(clusters), and the encoding of about samples × 256 KiB and of one compacted cluster for
-  ///   each table, on several threads.
-  /// - Throws: as `snapshot`; `EngineError.damaged`.
+  /// - Complexity: O(clusters), plus the encoding of samples × 256 KiB and of one compacted cluster for each
+  ///   table, on several threads.
+  /// - Throws: the errors of `snapshot`; `EngineError.damaged`.
   public func compactionEstimate(samples: Int = 8) throws -> CompactionEstimate {
     try compactionEstimate(ClusterSampler.Limits(places: samples))
   }
@@ -126,23 +127,23 @@ extension Database {
     }
   }
 
-  /// Rewrites the file without its free space, in large clusters: into a temporary file beside it, flushed,
-  /// read back, then renamed into place. A crash at any moment leaves the old file or the new one.
+  /// Rewrites the file without its free space, in large clusters: into a temporary file beside it, which is
+  /// flushed, read back, and renamed into place. A crash at any moment leaves the old file or the new one.
   ///
-  /// Skipped, with the reason, when another process or handle has the file open, when a snapshot is held,
-  /// when the disk has no room, when the copy could not have the file's owner and permissions, or when the
-  /// file has other names. Waits for earlier writers.
+  /// The compaction is skipped, and the result has the reason, when another process or handle has the file
+  /// open, a snapshot is held, the disk has no space, the copy could not have the file's owner and
+  /// permissions, or the file has other names. It waits for earlier writers.
   ///
-  /// - Complexity: O(bytes in use): everything is decoded, encoded, and read back, on as many threads as
-  ///   there are processors. The disk needs room for the copy.
+  /// - Complexity: O(bytes in use): everything is decoded, encoded and read back, on as many threads as there
+  ///   are processors. The disk needs space for the copy.
   /// - Parameters:
-  ///   - keepsVersions: whether kept versions stay. The parts that they share with the newest and with each
-  ///     other stay shared, and clusters are not merged then. Without them the file gets as small as it can.
-  ///     Pending tables (`Snapshot.pendingTables`) stay in either case, in the same way.
-  ///   - shouldStop: asked now and then, on the caller's thread; true ends the compaction.
+  ///   - keepsVersions: whether kept versions are preserved. What they share with the newest version and with
+  ///     each other stays shared, and clusters are then not merged. False gives the smallest file. Pending
+  ///     tables (`Snapshot.pendingTables`) are always preserved in the same way.
+  ///   - shouldStop: called now and then, on the caller's thread; true ends the compaction.
   /// - Throws: `EngineError.cancelled` when `shouldStop` has returned true; `.obstructed` when something that
-  ///   is not Sheaf's has the temporary file's name; `EngineError` when reading or writing fails for other
-  ///   reasons. The file is unchanged then, and nothing is left beside it.
+  ///   is not Sheaf's has the temporary file's name; other errors of `EngineError` when reading or writing
+  ///   fails. The file is then unchanged, and nothing is left beside it.
   public func compact(
     keepsVersions: Bool = true, shouldStop: @escaping () -> Bool = { false }
   ) throws -> CompactionResult {
@@ -153,7 +154,7 @@ extension Database {
       let turn = try enterQueue()
       do {
         let parts = try parts
-        // Even if the compaction is skipped: pages that another handle has written are not free.
+        // Needed also when the compaction is skipped: pages that another handle has written are not free.
         if try parts.pipeline.beginTransaction(waiting: turn.waiting).isFresh { memory.space = nil }
         let result: CompactionResult
         do {
@@ -164,7 +165,7 @@ extension Database {
         }
         try parts.pipeline.endTransaction()
         queue.leave(turn)
-        // A `close` in between has not reported the version either.
+        // A concurrent `close` has not reported the version either.
         if result.decision == .compacted, let newest = try? newestVersion {
           listeners.tell(of: newest)
         }
@@ -198,7 +199,7 @@ extension Database {
       do {
         try coordination.shareAgain()
       } catch let second {
-        // Until this handle is closed, others cannot open the file: it must report the failure.
+        // Other handles cannot open the file until this one is closed, so it must report the failure.
         parts.pipeline.fail("\(second)")
       }
       throw error
@@ -207,7 +208,7 @@ extension Database {
     return result
   }
 
-  /// Compacts while nobody else uses the file.
+  /// Compacts while nothing else uses the file.
   private func compact(
     _ parts: FileParts, before: Int, _ keepsVersions: Bool, _ shouldStop: @escaping () -> Bool,
     _ skipped: (CompactionResult.Decision, String) -> CompactionResult
@@ -259,7 +260,7 @@ extension Database {
     }
   }
 
-  /// The path of the file that a compaction writes.
+  /// The path of the temporary file of a compaction.
   static func temporaryPath(_ path: String) -> String { CompanionFile.temporaryPath(path) }
 
   private func replace(
@@ -272,7 +273,7 @@ extension Database {
       throw ObstructionError(path: temporary, what: "is not what a compaction left")
     }
     do {
-      // Readable by its owner alone until it has the file's permissions.
+      // Only its owner may read it until it has the file's permissions.
       let copy = try FileStorage(path: temporary, mode: .createNew, permissions: 0o600)
       if let file = parts.storage as? FileStorage { try Self.keepAccess(of: file, copy) }
       _ = try Compactor.copy(
@@ -299,25 +300,25 @@ extension Database {
       coordination.adopt(storage.identity, locks, first: recovered.record.version)
       coordination.visible.store(recovered.record)
     } catch {
-      // This handle's file no longer has the name: nothing may be written to it.
+      // This handle's file no longer has the name, so nothing may be written to it.
       parts.pipeline.fail("\(error)")
       throw error
     }
   }
 
-  /// Writes a compact copy of the newest version to a file, flushed to disk. Others may read and write
-  /// meanwhile. The file gets its name when it is complete.
+  /// Writes a compact copy of the newest version to a file and flushes it. The database may be read and
+  /// written meanwhile. The file gets its name when it is complete.
   ///
   /// - Complexity: as `compact`. The version is held until it ends.
   /// - Parameters:
-  ///   - destination: the path of the file; it gets the owner and the permissions of the database, as far as
-  ///     the user may give them.
-  ///   - replacing: whether an existing Sheaf database is replaced; no other file ever is.
-  ///   - keepsVersions: whether the copy has the kept versions, too: see `compact`.
-  ///   - shouldStop: asked now and then, on the caller's thread; true ends the copying.
-  /// - Throws: `EngineError.system` when there is a file that may not be replaced, or the copy cannot be
-  ///   written, `.busy` when somebody has the existing database open, `.cancelled` when `shouldStop` has
-  ///   returned true. An existing file is then as it was.
+  ///   - destination: the path of the file. It gets the database's owner and permissions, as far as the user
+  ///     may set them.
+  ///   - replacing: whether an existing Sheaf database is replaced. No other file is ever replaced.
+  ///   - keepsVersions: whether the copy has the kept versions; see `compact`.
+  ///   - shouldStop: called now and then, on the caller's thread; true ends the copying.
+  /// - Throws: `EngineError.system` when a file is there that may not be replaced, or the copy cannot be
+  ///   written; `.busy` when the existing database is open; `.cancelled` when `shouldStop` has returned true.
+  ///   An existing file is then unchanged.
   public func writeCopy(
     to destination: String, replacing: Bool = false, keepsVersions: Bool = true,
     shouldStop: @escaping () -> Bool = { false }
@@ -331,7 +332,7 @@ extension Database {
       let (holds, gone) = try translatingErrors(path) {
         try holdKept(of: snapshot.record, snapshot.blocks)
       }
-      // A version was dropped meanwhile: the newest version keeps others.
+      // A version was dropped meanwhile: read the newest version's list again.
       if !gone.isEmpty { continue }
       return try withExtendedLifetime(holds) {
         try snapshot.writeCopy(
@@ -342,27 +343,27 @@ extension Database {
 }
 
 extension Snapshot {
-  /// Writes a compact copy of this version to a file, flushed to disk. Others may read and write the database
-  /// meanwhile. The copy's version is numbered one higher, and has no kept versions. The file gets its name
-  /// when it is complete.
+  /// Writes a compact copy of this version to a file and flushes it. The database may be read and written
+  /// meanwhile. The copy has this version only, with a number one higher. The file gets its name when it is
+  /// complete.
   ///
-  /// Cost: reads all of the version, and encodes it anew on several threads.
+  /// Cost: reads the whole version and encodes it anew, on several threads.
   ///
   /// - Parameters:
-  ///   - destination: the path of the file; it gets the owner and the permissions of the database, as far as
-  ///     the user may give them.
-  ///   - replacing: whether an existing Sheaf database is replaced; no other file ever is.
-  ///   - shouldStop: asked now and then, on the caller's thread; true ends the copying.
-  /// - Throws: `EngineError.system` when there is a file that may not be replaced, or the copy cannot be
-  ///   written, `.busy` when somebody has the existing database open, `.damaged`, `.cancelled` when
-  ///   `shouldStop` has returned true. An existing file is then as it was.
+  ///   - destination: the path of the file. It gets the database's owner and permissions, as far as the user
+  ///     may set them.
+  ///   - replacing: whether an existing Sheaf database is replaced. No other file is ever replaced.
+  ///   - shouldStop: called now and then, on the caller's thread; true ends the copying.
+  /// - Throws: `EngineError.system` when a file is there that may not be replaced, or the copy cannot be
+  ///   written; `.busy` when the existing database is open; `.damaged`; `.cancelled` when `shouldStop` has
+  ///   returned true. An existing file is then unchanged.
   public func writeCopy(
     to destination: String, replacing: Bool = false, shouldStop: @escaping () -> Bool = { false }
   ) throws {
     try writeCopy(to: destination, replacing: replacing, keepsVersions: false, shouldStop)
   }
 
-  /// - Parameter keepsVersions: requires that this version's kept versions are held.
+  /// - Parameter keepsVersions: true requires that this version's kept versions are held.
   fileprivate func writeCopy(
     to destination: String, replacing: Bool, keepsVersions: Bool,
     _ shouldStop: @escaping () -> Bool
@@ -384,7 +385,7 @@ extension Snapshot {
     }
   }
 
-  /// Whether there is a database to be replaced; throws for any other file.
+  /// Returns whether there is a database to replace; throws for any other file.
   private func replacesDatabase(_ path: String, _ own: FileStorage?, _ replacing: Bool) throws
     -> Bool
   {

@@ -1,16 +1,16 @@
 import Base
 
 extension Database {
-  /// Opens a database file, and creates it when `options.access` allows it.
+  /// Opens a database file, or creates it if `options.access` allows that.
   ///
-  /// A small lock file, `PATH-lock`, exists beside the file while the database is open; the last handle to
-  /// close removes it.
+  /// While the database is open, a small lock file, `PATH-lock`, exists beside it; the last handle to close
+  /// removes it.
   ///
-  /// While a compaction has the file to itself, or another process is opening it, this waits as long as
-  /// `options.waiting` says.
+  /// While a compaction has exclusive use of the file, or another process is opening it, `open` waits for at
+  /// most `options.waiting`.
   ///
-  /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (naming the slot or block;
-  ///   the file is left as it is), `.busy` when the wait was too long, `.cancelled` when the `shouldStop` of
+  /// - Throws: `EngineError.missing`, `.notADatabase`, `.newerFormat`, `.damaged` (which names the slot or
+  ///   block; the file is not changed), `.busy` after too long a wait, `.cancelled` when the `shouldStop` of
   ///   `options.waiting` has returned true, `.system`, `.invalidArgument` for a limit of no versions; with
   ///   `options.schema` also `.schemaMismatch`, `.newerSchema`, `.invalidSchema`, and the errors of the
   ///   migration.
@@ -20,7 +20,7 @@ extension Database {
       throw EngineError.invalidArgument(
         "maximumActiveVersions is \(limit): it must be 1 or more, or nil for no limit")
     }
-    // All links are followed, so that every path to the file gives the same lock file and temporary.
+    // All links are followed, so that every path to the file leads to the same lock file and temporary.
     let path = try translatingErrors(given) { try System.resolved(given) }
     return try translatingErrors(path) {
       do {
@@ -36,14 +36,14 @@ extension Database {
       let coordination = try joined(path, options) { alone, visible, lockFile in
         let opened = try FileStorage(path: path, mode: options.systemMode)
         storage = opened
-        // Before anything is written: a process with another lock file may have the file open.
+        // Before any write, since a process with another lock file may have the file open.
         let own = try FileLocks(opened, lockFile: lockFile)
         locks = own
         do {
-          // A killed compaction leaves its copy behind; while others have the file open, the copy may be
-          // theirs.
+          // A killed compaction leaves its copy. While other handles have the file open, the copy may belong
+          // to one of them.
           if alone, options.access != .readOnly { try removeTemporary(path) }
-          // The only handle at this lock file may share the file with writers at another one.
+          // A writer at another lock file may use the file, even when this lock file has no other handle.
           let found = try recover(opened, options: options, alone: alone && !own.locksVersions)
           recovered = found
           if alone { visible.store(found.record) }
@@ -58,7 +58,7 @@ extension Database {
       let database = try Database(
         path: path, options: options, coordination: coordination, storage: storage, locks: locks,
         recovered: recovered)
-      // Until it is open, it waits for another handle's transaction as for a compaction.
+      // `open` waits for another handle's transaction no longer than for a compaction.
       database.turnWaiting = options.waiting
       defer { database.turnWaiting = nil }
       try database.adoptSchema()
@@ -70,7 +70,7 @@ extension Database {
     }
   }
 
-  /// The path of the file through which processes find each other.
+  /// The path of the lock file, through which processes find each other.
   static func lockPath(_ path: String) -> String { CompanionFile.lockPath(path) }
 
   /// Removes the leftover of a killed compaction, and nothing else of that name.
@@ -95,8 +95,8 @@ extension Database {
     }
   }
 
-  /// Joins the participants that have the file open. A reader that may not write in the folder, or finds no
-  /// room on the disk, does not join: writers see it by its locks on the file itself (`FileLocks`).
+  /// Joins the handles that have the file open. A reader does not join if it may not write in the folder or
+  /// the disk is full: writers see such a reader by its locks on the file itself (`FileLocks`).
   private static func joined(
     _ path: String, _ options: Options,
     _ open: (Bool, VersionCell, FileIdentity?) throws -> FileIdentity
@@ -105,14 +105,14 @@ extension Database {
       return try Coordination(
         path: lockPath(path), database: path, waiting: options.waiting, open: open)
     } catch let error as SystemError where error.isMissing && error.path == lockPath(path) {
-      // The folder is missing: the error names the database, since the user does not know the lock file.
+      // The folder is missing. The error names the database, since the user does not know the lock file.
       throw SystemError(operation: error.operation, path: path, code: error.code)
     } catch let error as SystemError
       where options.access == .readOnly && (error.isReadOnly || error.isNoSpace)
       && error.path == lockPath(path)
     {
       let coordination = try Coordination(privateFor: lockPath(path))
-      // As one that is not alone: a process that can write in the folder may join at any time.
+      // Not alone: a process that can write in the folder may join at any time.
       _ = try open(false, coordination.visible, nil)
       return coordination
     }
@@ -132,12 +132,12 @@ extension Database {
     return try alone ? Recovery.run(storage) : Recovery.runAmongWriters(storage)
   }
 
-  /// Writes version 1, an empty catalogue: a mark, flushed, the root block, flushed, then the first slot in
-  /// place of the mark, flushed.
+  /// Writes version 1 with an empty catalogue: first a mark, then the root block, then the first slot in
+  /// place of the mark; each is flushed.
   private static func create(_ storage: any Storage) throws -> Recovery {
     let catalogue = Catalogue().encode()
     let end = Layout.firstBlockOffset + Layout.pageBytes
-    // After a power cut, unflushed bytes may be anything: the mark says that none of them are a user's.
+    // After a power cut, unflushed bytes may be anything. The mark says that none of them are user data.
     let mark = CommitSlot.creationPage
     try storage.resize(to: mark.count)
     try mark.withUnsafeBytes { try storage.write($0, at: 0) }

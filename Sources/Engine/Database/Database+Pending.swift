@@ -1,22 +1,24 @@
 import Base
 
-/// Pending tables: reading and dropping them.
+/// Reads and drops pending tables.
 extension Database {
-  /// Drops the pending table that an import has left; see `Snapshot.pendingTables`.
+  /// Drops a pending table of an unfinished import; see `Snapshot.pendingTables`.
   ///
-  /// - Returns: false when nothing was pending under that name.
-  /// - Throws: as `write`.
+  /// - Returns: false when there is no pending table of that name.
+  /// - Throws: the errors of `write`.
   @discardableResult
   public func abandonPending(_ name: String) throws -> Bool {
     try write { try $0.abandonPending(name) }
   }
 
-  /// A pending table with its companions, as a version of its own, in which it is the only table of programs.
-  /// Held until the snapshot is released.
+  /// A pending table with its companions, as a version in which it is the only table of programs. It is held
+  /// until the snapshot is released.
   ///
-  /// - Parameter asBegun: the visible table as it was when the pending one was begun, in its place.
-  /// - Returns: nil when nothing is pending under that name; with `asBegun` also when there was no table.
-  /// - Throws: as `snapshot()`.
+  /// - Parameter asBegun: true for the visible table as it was when the pending one was begun, instead of the
+  ///   pending one.
+  /// - Returns: nil when there is no pending table of that name; with `asBegun` also when there was no
+  ///   visible table.
+  /// - Throws: the errors of `snapshot()`.
   package func pendingSnapshot(of name: String, asBegun: Bool = false) throws -> Snapshot? {
     try translatingErrors(path) {
       while true {
@@ -35,7 +37,7 @@ extension Database {
     }
   }
 
-  /// Holds all pending tables of a version, for reading them.
+  /// Holds all pending tables of a version.
   ///
   /// - Returns: nil when they have changed meanwhile.
   func holdPending(of record: VersionRecord, _ blocks: BlockReader) throws -> [VersionHold]? {
@@ -60,7 +62,7 @@ extension Database {
   /// Publishes a pending table as a held version, and then checks that the newest version still has it, as
   /// readers of versions do (`versionsToKeep`).
   ///
-  /// - Returns: nil when the newest version has another one by now.
+  /// - Returns: nil when the newest version has another pending table.
   private func hold(
     pending name: String, _ wanted: VersionRecord, _ parts: FileParts, isBase: Bool = false,
     usesSpare: Bool

@@ -1,17 +1,18 @@
 import Base
 
 extension Database {
-  /// A database that begins as the newest version of a file and can be changed while the file stays as it is.
-  /// Writes go to a scratch file without a name, which ends with the process. Others may write to the file
-  /// meanwhile; the rehearsal does not see it.
+  /// A database that begins as the newest version of a file and can be changed without changing the file. It
+  /// writes to an unnamed scratch file, which ends with the process. It does not see later changes of the
+  /// file.
   ///
   /// - Parameters:
-  ///   - file: opened, and open until the rehearsal is closed; nil: there is none yet.
-  ///   - path: of the file itself.
-  ///   - options: of the rehearsal.
+  ///   - file: an open database, which must stay open until the rehearsal is closed; nil when the file does
+  ///     not exist.
+  ///   - path: the path of the file.
+  ///   - options: the options of the rehearsal.
   ///   - folder: the folder of the scratch file.
-  /// - Complexity: O(1), plus the time and space of what is written then.
-  /// - Throws: `EngineError.system` about the scratch file, `.busy`, `.damaged`; as `snapshot`.
+  /// - Complexity: O(1), plus the time and space for what is written.
+  /// - Throws: `EngineError.system` for the scratch file, `.busy`, `.damaged`; the errors of `snapshot`.
   package static func rehearsal(
     of file: Database?, path: String, options: Options, folder: String
   ) throws -> (database: Database, version: Snapshot?) {
@@ -32,7 +33,7 @@ extension Database {
       guard let end = Int(exactly: last) else {
         throw EngineError.tooLarge(what: "the end of the version", limit: "2^63")
       }
-      // The file's own slots may name an older version, and will name newer ones.
+      // The file's own slots may name an older version, and later name newer ones.
       let slots =
         CommitSlot(record: record, identity: .random()).page()
         + [UInt8](repeating: 0, count: Layout.firstBlockOffset - Layout.pageBytes)

@@ -1,24 +1,24 @@
 import Base
 
-/// The tables that go back to a kept version.
+/// The tables that return to a kept version.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum RestoreScope: Sendable, Equatable {
-  /// The one table that has changed since; refused when several have.
+  /// The only table that has changed since; refused when several have.
   case onlyChanged
-  /// This one; all others stay as they are.
+  /// This table; all others stay as they are.
   case table(String)
   /// All of them.
   case all
 }
 
-/// The outcome of going back.
+/// The outcome of returning to a kept version.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct RestoreResult: Sendable, Equatable {
   /// The kept version whose tables are the newest again.
   public let restored: UInt64
-  /// The version that was the newest before, and is kept: going back to it undoes this.
+  /// The previously newest version. It is kept: restoring it undoes this.
   public let before: UInt64
   /// The new version.
   public let version: UInt64
@@ -27,21 +27,21 @@ public struct RestoreResult: Sendable, Equatable {
 }
 
 extension Database {
-  /// Makes a kept version the newest again: all of its tables, or some. An import's notes about its inputs go
-  /// back with the table, so that the inputs can be imported again.
+  /// Makes a kept version the newest again, with all of its tables or some. An import's notes about its
+  /// inputs return with the table, so that the inputs can be imported again.
   ///
-  /// The version that was the newest before is kept, so that this can be undone in the same way. Readers of
-  /// other versions are not affected; the next transaction of this handle rebuilds the map of free pages.
+  /// The previously newest version is kept, so that this can be undone in the same way. Readers of other
+  /// versions are not affected; the next transaction of this handle rebuilds the map of free pages.
   ///
   /// - Parameters:
-  ///   - name: nil: the newest kept version whose objects or columns differ from the present ones; if there
-  ///     is none, the newest one with notes about other inputs.
-  ///   - scope: which tables.
+  ///   - name: the version. Nil: the newest kept version whose objects or columns differ from the present
+  ///     ones; if there is none, the newest one with notes about other inputs.
+  ///   - scope: the tables that return.
   ///   - what: the description of the new version; see `WriteTransaction.describe(_:)`.
   /// - Complexity: O(tables); objects are neither read nor written.
-  /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`; `.otherChanges` when more than one table has
-  ///   changed and the scope is `onlyChanged`, or the schema's version has and it is not `all`; `.unchanged`
-  ///   when there is nothing to go back to, also when the name means the newest version; as `write`.
+  /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`; `.otherChanges` when several tables have changed
+  ///   and the scope is `onlyChanged`, or the schema's version has changed and the scope is not `all`;
+  ///   `.unchanged` when nothing differs, or the name means the newest version; the errors of `write`.
   @discardableResult
   public func restore(
     _ name: VersionName? = nil, _ scope: RestoreScope = .onlyChanged, describedAs what: String = ""
@@ -62,7 +62,7 @@ extension Database {
       case .table(let name): try state.restore(version, tables: [name])
       case .onlyChanged: try state.restore(version, tables: tables.map(\.name))
       }
-      // Old versions are dropped only now: the restored version may be one of them.
+      // Old versions are dropped last, since the restored version may be one of them.
       let limit = try transaction.keptVersionsLimit
       if limit > 0 { try state.changeHistory { $0.letGo(beyond: limit) } }
     } catch {
@@ -75,7 +75,7 @@ extension Database {
 }
 
 extension TransactionState {
-  /// The kept version that a name means.
+  /// Finds the kept version that a name means.
   fileprivate func version(of name: VersionName?, _ scope: RestoreScope) throws -> UInt64 {
     let history = try history()
     func missing(_ name: VersionName) -> EngineError {
@@ -100,7 +100,7 @@ extension TransactionState {
       guard let place = history.place(tagged: tag) else { throw missing(.tag(tag)) }
       return history.kept[place].record.version
     case .time(let moment)?:
-      // What is the newest now was so then: a night that was over is not taken back.
+      // This version was the newest at that moment already, so a job that had ended before is not undone.
       if let made = catalogue.origin.dateTime, made <= moment {
         throw EngineError.unchanged(path: host.path)
       }
@@ -110,7 +110,7 @@ extension TransactionState {
     }
   }
 
-  /// The changes of the tables of a scope since a kept version.
+  /// The changes of a scope's tables since a kept version.
   private func steps(
     since version: UInt64, _ scope: RestoreScope, ofObjectsAlone: Bool = false
   ) throws -> [TableStep] {
@@ -125,7 +125,7 @@ extension TransactionState {
     return steps.filter { $0.name == name || $0.name == now }
   }
 
-  /// The steps that a restoration will undo.
+  /// Returns the steps that a restoration will undo.
   fileprivate func checkRestoring(_ version: UInt64, _ scope: RestoreScope) throws -> [TableStep] {
     let old = try catalogue(of: version).catalogue
     let steps = try steps(since: version, scope)

@@ -1,11 +1,11 @@
-/// Opening a file with the tables that a program expects.
+/// Opens a file with the tables that a program declares.
 extension Database {
-  /// Compares the file with `options.schema`, and changes it where that is allowed. A database that is
-  /// refused is closed.
+  /// Compares the file with `options.schema`, and changes it where that is allowed. A refused database is
+  /// closed.
   func adoptSchema() throws {
     guard let declared = options.schema else { return }
     do {
-      // Mostly the file needs no change: then the call does not wait for a writer.
+      // Usually the file needs no change, and the call does not wait for a writer.
       if try isAdopted(declared) { return }
       try write(durability: .full) { try adopt(declared, $0) }
     } catch {
@@ -58,11 +58,11 @@ extension Database {
       differences: differences)
   }
 
-  /// Brings the tables to the declared version, in one transaction.
+  /// Migrates the tables to the declared version, in one transaction.
   private func adopt(_ declared: Schema, _ transaction: borrowing WriteTransaction) throws {
     let old = transaction.schemaVersion
     let tables = try transaction.definitions()
-    // Another process may have made the change meanwhile.
+    // Another process may have migrated them meanwhile.
     if try isDone(declared, tables: tables, version: old) {
       return try transaction.mark(declared)
     }
@@ -94,15 +94,15 @@ extension Database {
 }
 
 extension Schema {
-  /// True when no program has declared a table of the file, and none of its tables is declared now: all of
-  /// them were made by imports.
+  /// True when no program has declared a table of the file and none of its tables is declared here: imports
+  /// made all of them.
   fileprivate func isNew(to file: [FoundTable]) -> Bool {
     if !allowsOthers { return file.isEmpty }
     let names = Set(tables.map(\.name))
     return !file.contains { $0.declared != nil || names.contains($0.definition.name) }
   }
 
-  /// True when every table of the file has noted which of its columns are declared.
+  /// True when every table of the file has a note of its declared columns.
   fileprivate func isMarked(in file: [FoundTable]) -> Bool {
     let file = file.byName
     return tables.allSatisfy { file[$0.name]?.isMarked(as: $0) ?? false }
@@ -110,7 +110,7 @@ extension Schema {
 }
 
 extension WriteTransaction {
-  /// Notes with each declared table which of its columns are declared.
+  /// Stores with each declared table which of its columns are declared.
   fileprivate func mark(_ schema: Schema) throws {
     for wanted in schema.tables {
       let editor = try table(wanted.name).editor

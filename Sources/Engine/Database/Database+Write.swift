@@ -1,15 +1,15 @@
 /// Write transactions.
 extension Database {
-  /// Begins a write transaction, waiting for earlier ones.
+  /// Begins a write transaction, after waiting for earlier ones.
   ///
-  /// - Throws: `EngineError.nestedTransaction` when this thread has one open on this file, `.poisoned`,
+  /// - Throws: `EngineError.nestedTransaction` when this thread has a transaction on this file, `.poisoned`,
   ///   `.readOnly`, `.closed`, `.system`, `.damaged`.
   public func beginWrite() throws -> WriteTransaction {
     WriteTransaction(state: try TransactionState(self))
   }
 
-  /// Runs `body` in a write transaction and commits it; an error thrown by `body` rolls everything back and
-  /// is thrown on.
+  /// Runs `body` in a write transaction and commits it. If `body` throws, everything is rolled back and the
+  /// error is rethrown.
   ///
   /// - Throws: the errors of `beginWrite`, `commit` and `body`.
   @discardableResult
@@ -33,7 +33,7 @@ extension Database: TransactionHost {
 
   var lockFile: FileIdentity { coordination.identity }
   var given: GivenNumbers? { lock.withLock { shared.given } }
-  /// True when a writer of another handle has asked for its turn.
+  /// True when a writer of another handle waits for its turn.
   package var othersWait: Bool { queue.othersWait }
 
   func takeTurn() throws -> WriterQueue.Turn { try enterQueue() }

@@ -2,72 +2,74 @@ import Base
 
 /// An open database file.
 ///
-/// Thread rule: `Sendable`; every method may be called from any thread. Reading goes through `snapshot()`,
-/// which never waits and takes no lock. Writing goes through `write` or `beginWrite`: one writer at a time
-/// among all threads and processes, in the order of asking.
+/// Thread rule: `Sendable`; every method may be called from any thread. `snapshot()` reads; it never waits
+/// and takes no lock. `write` and `beginWrite` write: one writer at a time among all threads and processes,
+/// in the order of their requests.
 ///
-/// Close the database when done: `close` makes everything durable, gives free space at the file's end back,
-/// and reports failures. Releasing it without `close` loses no durable commit.
+/// Close the database when done: `close` makes everything durable, truncates free space at the end of the
+/// file, and reports failures. Releasing it without `close` loses no durable commit.
 public final class Database: @unchecked Sendable {
   // @unchecked: `current` is an atomic pointer to an immutable object; `shared` is guarded by `lock`;
   // `memory` belongs to the holder of the writer's turn.
 
   /// How a file is opened.
   public struct Options: Sendable {
-    /// How the file may be used.
+    /// What may be done with the file.
     public enum Access: Sendable {
-      /// For reading and writing; created where missing.
+      /// Read and write; create the file if it is missing.
       case create
-      /// For reading and writing; `EngineError.missing` where there is none.
+      /// Read and write; `EngineError.missing` if there is no file.
       case existing
-      /// For reading; the file is not changed in any way.
+      /// Read; the file is not changed in any way.
       case readOnly
     }
-    /// How the file may be used, and whether it is created.
+    /// What may be done with the file, and whether it is created.
     public var access: Access
-    /// The durability of `write` and `commit` without one of their own.
+    /// The durability of a `write` or `commit` that gives none.
     public var durability: Durability
-    /// Asked when a file is opened for writing, with its length and the bytes in use (`FileUse.needed`, which
-    /// leaves gaps out): true compacts it, unless somebody else uses it. See `compactionAtOpen`.
+    /// Called when a file is opened for writing, with the file's length and the bytes in use
+    /// (`FileUse.needed`, which excludes gaps). True compacts the file, unless it is in use elsewhere. See
+    /// `compactionAtOpen`.
     public var shouldCompact: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
-    /// The most versions that may be alive: the newest, and older ones that somebody holds, in any
-    /// process. A commit that would exceed it throws `EngineError.tooManyVersions` and is rolled back;
-    /// it works again once a version has been released. Nil: no limit. With 1 nobody may read while
-    /// somebody writes; a session holds the version that its transaction began from, so it needs 2.
+    /// The maximum number of versions alive: the newest, and older ones that are held in any process. A
+    /// commit that would exceed it throws `EngineError.tooManyVersions` and is rolled back; it succeeds after
+    /// a version was released. Nil: no limit. With 1, nothing may be read during a write; a session holds the
+    /// version from which its transaction began, so it needs 2.
     public var maximumActiveVersions: Int?
-    /// The tables that the file must have; nil: whatever it has.
+    /// The tables that the file must have; nil: any.
     ///
-    /// An empty file gets them. A file of the same version must have them, to the column; one of a
-    /// later version is refused; one of an earlier version is migrated: see `migration`.
+    /// An empty file gets them. A file with the same schema version must have exactly these tables and
+    /// columns; a file with a later version is refused; one with an earlier version is migrated: see
+    /// `migration`.
     public var schema: Schema?
-    /// Changes a file whose schema has an earlier version than `schema`, in the transaction that gives it the
-    /// new version. Afterwards, tables that are still missing are created, and missing columns are added, if
-    /// they may be null or have a default; then the tables must be the declared ones. Otherwise, and when the
-    /// migration throws, the file stays as it was, and opening throws.
+    /// Changes a file whose schema version is earlier than that of `schema`, in the transaction that sets the
+    /// new version. Afterwards missing tables are created, and missing columns are added if they allow null
+    /// or have a default; then the tables must equal the declared ones. Otherwise, and when the migration
+    /// throws, the file stays unchanged and opening throws.
     ///
-    /// Runs on the thread that opens the database, once, whichever process comes first.
+    /// Runs once, on the thread that opens the database, in the process that comes first.
     ///
-    /// - Throws: any error; `Database.open` throws it on, and the file stays as it was.
+    /// - Throws: any error; `Database.open` rethrows it, and the file stays unchanged.
     public var migration:
       (@Sendable (_ transaction: borrowing WriteTransaction, _ oldVersion: UInt64) throws -> Void)?
     /// How long opening the file waits, and how long closing it waits for a last turn among the writers.
-    /// Write transactions wait for each other as long as it takes.
+    /// Write transactions wait for each other without a limit.
     public var waiting = Waiting()
-    /// Sizes that tests make tiny.
+    /// Sizes that tests set to small values.
     package var limits = TreeEditor.Limits()
     package var indexLimits = IndexLimits()
-    /// False in tests that imitate a system that cannot watch files.
+    /// False in tests that simulate a system that cannot watch files.
     package var watchesLockFile = true
-    /// Called, in tests, between a writer's look at the pipeline and its look at the readers.
+    /// Called by tests between a writer's reading of the pipeline and of the readers.
     package var betweenLooks: (@Sendable () -> Void)?
     /// True in a test that writes wrong data on purpose, for which strict mode would end the process.
     package var isWrongOnPurpose = false
 
-    /// Options with defaults for everything else: no question about compaction, no schema.
+    /// Creates options with defaults for the rest: no compaction, no schema.
     ///
     /// - Parameters:
-    ///   - access: how the file may be used.
-    ///   - durability: the durability of `write` and `commit` without one of their own.
+    ///   - access: what may be done with the file.
+    ///   - durability: the durability of a `write` or `commit` that gives none.
     public init(access: Access = .create, durability: Durability = .full) {
       self.access = access
       self.durability = durability
@@ -75,49 +77,49 @@ public final class Database: @unchecked Sendable {
   }
 
   struct Shared {
-    /// Every set of parts so far: earlier ones stay for the snapshots that read through them.
+    /// All sets of parts until now: snapshots read through earlier ones.
     var parts: [FileParts] = []
     var isClosed = false
-    /// Asynchronous writes that were asked for and are neither made nor cancelled.
+    /// Asynchronous writes that were requested and are neither made nor cancelled.
     var asyncWritesDue = 0
     var refusesAsyncWrites = false
-    /// Transactions that were begun, or wait for their turn, and have not ended.
+    /// Transactions that have begun or wait for their turn, and have not ended.
     var transactionsDue = 0
     /// Threads inside a closure of a connection.
     var threadsInTurns: [ExecutionContext: Int] = [:]
     var hasWritten = false
     var bytesWritten = 0
-    /// How long to wait for a turn among the writers; nil: as long as it takes.
+    /// How long to wait for a turn among the writers; nil: without a limit.
     var turnWaiting: Waiting?
-    /// How long to wait for the turn at the end, in which a file is trimmed; it can be skipped.
+    /// How long to wait for the last turn, in which the file is truncated; that turn can be skipped.
     var tidyingWaiting = Waiting()
-    /// Nil once the handle is closed: only handles that can give more keys keep them.
+    /// Nil once the handle is closed: only handles that can assign more keys keep them.
     var given: GivenNumbers?
   }
 
-  /// The absolute path of the file, with all links followed.
+  /// The absolute path of the file, with all links resolved.
   public let path: String
   /// How the file was opened.
   public let options: Options
   /// The fault of one of the two commit slots when the file was opened; nil when there was none. The database
-  /// was opened at the version that the other slot names.
+  /// was opened at the version of the other slot.
   public let recoveryNote: String?
 
-  /// Called whenever a newer version has become visible to this process.
+  /// Calls for each newer version that becomes visible to this process.
   package let listeners: CommitListeners
 
   let coordination: Coordination
   let queue: WriterQueue
   let lock = Lock()
   var shared = Shared()
-  /// The compaction for which `options.shouldCompact` was asked when the file was opened.
+  /// The compaction that `options.shouldCompact` decided when the file was opened.
   public internal(set) var compactionAtOpen: CompactionResult?
   /// Asynchronous writes, one after the other; `asyncReads` are for reads and other work in the background.
   let asyncWrites = WorkQueue(name: "sheaf-writer", mostThreads: 1)
   let asyncReads = WorkQueue(name: "sheaf-reader", mostThreads: max(2, System.processorCount))
   let current: UnsafeMutableRawPointer
   private let sharedSnapshots = SharedSnapshots()
-  /// Kept from transaction to transaction.
+  /// Kept between transactions.
   let memory = WriterMemory()
 
   init(
@@ -156,7 +158,7 @@ public final class Database: @unchecked Sendable {
       becameVisible: { listeners.tell(of: $0) }, lostVersions: { listeners.tellAgain() })
   }
 
-  /// Makes these parts the present ones.
+  /// Makes these parts the current ones.
   func install(_ parts: FileParts) {
     lock.withLock {
       shared.parts.append(parts)
@@ -165,7 +167,7 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// The present parts, without a lock: `shared.parts` keeps every set alive.
+  /// The current parts, read without a lock: `shared.parts` keeps every set alive.
   var parts: FileParts {
     get throws {
       guard let pointer = UnsafeRawPointer(bitPattern: UInt(AtomicWord(current).load())) else {
@@ -177,20 +179,20 @@ public final class Database: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// The newest version, held until the snapshot is released: with this handle's commits of any durability,
-  /// and the durable commits of others.
+  /// The newest version: this handle's commits of any durability, and the durable commits of others. It is
+  /// held until the snapshot is released.
   ///
   /// Never waits for a writer. Cost: a few atomic stores; some system calls where the lock file cannot be
-  /// written. After a failed flush the commits that were not durable are void, and it returns the version
-  /// before. Snapshots of one version share one of the 2,048 places that all processes have for held
-  /// versions.
+  /// written. After a failed flush the commits that were not durable are void, and the version before them is
+  /// returned. Snapshots of one version share one of the 2,048 places that all processes together have for
+  /// held versions.
   ///
   /// - Throws: `EngineError.closed`, `.busy` when all places are taken, `.damaged`.
   public func snapshot() throws -> Snapshot {
     try snapshot(usesSpare: false)
   }
 
-  /// The number of the version that `snapshot()` would now return. Cost: a few atomic loads.
+  /// The number of the version that `snapshot()` would return. Cost: a few atomic loads.
   ///
   /// - Throws: `EngineError.closed`.
   public var newestVersion: UInt64 {
@@ -203,20 +205,20 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// Whether a version that this handle has seen is void: a flush has failed before it was durable.
+  /// True when a version that this handle has seen is void, because a flush failed before it was durable.
   func isLost(_ version: UInt64) throws -> Bool {
     try version > newestVersion && parts.pipeline.failure != nil
   }
 
-  /// Like `snapshot()`, but works also when as many snapshots are held as there may be: for finding out who
-  /// holds them. Release it soon.
+  /// Like `snapshot()`, but works also when all places for held versions are taken, for finding their
+  /// holders. Release it soon.
   ///
   /// - Throws: the errors of `snapshot()`.
   package func snapshotForLooking() throws -> Snapshot {
     try snapshot(usesSpare: true)
   }
 
-  /// The newest version, held, with its storage; nothing of it has been read yet.
+  /// Holds the newest version without reading any of it, and returns its storage.
   ///
   /// - Throws: the errors of `snapshot()`.
   func holdForLooking() throws -> (hold: VersionHold, storage: any Storage) {
@@ -236,7 +238,7 @@ public final class Database: @unchecked Sendable {
       while true {
         let parts = try parts
         let locked = try parts.locks?.holdNewest()
-        // A caller that will look at all slots gets one of its own.
+        // A caller that reads all slots gets one of its own.
         if !usesSpare,
           let known = sharedSnapshots.find(
             locked?.record ?? parts.pipeline.visible(), parts.blocks),
@@ -252,7 +254,7 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// Returns nil when a compaction has put another file in place meanwhile.
+  /// Returns nil when a compaction has replaced the file meanwhile.
   private func hold(_ parts: FileParts, _ locked: FileLocks.Hold?, usesSpare: Bool) throws
     -> VersionHold?
   {
@@ -263,8 +265,8 @@ public final class Database: @unchecked Sendable {
     return parts === (try self.parts) ? hold : nil
   }
 
-  /// Holds the newest complete version, though readers may not take it yet. Only for the holder of the
-  /// writers' turn: nobody can write over its pages before it is held.
+  /// Holds the newest complete version, which readers may not use yet. Only for the holder of the writers'
+  /// turn: no other thread can overwrite its pages before it is held.
   func hold(_ record: VersionRecord, _ parts: FileParts) throws -> Snapshot {
     if let known = sharedSnapshots.find(record, parts.blocks) { return known }
     let (slot, record) = try coordination.hold { record }
@@ -283,24 +285,24 @@ public final class Database: @unchecked Sendable {
   /// - Throws: as `snapshot`.
   public var isEmpty: Bool { get throws { try snapshot().isEmpty } }
 
-  /// Bytes that this handle has written to the file's blocks since it was opened.
+  /// Bytes that this handle has written to blocks of the file since it was opened.
   public var bytesWritten: Int { lock.withLock { shared.bytesWritten } }
 
-  /// Processor time, in nanoseconds, that the flusher thread has used since the file was opened.
+  /// Processor time of the flusher thread since the file was opened, in nanoseconds.
   package var flusherNanoseconds: UInt64 {
     lock.withLock { shared.parts }.reduce(0) { $0 &+ $1.pipeline.flusherNanoseconds }
   }
 
   // MARK: Durability
 
-  /// Makes every commit so far durable before it returns.
+  /// Makes all commits durable before it returns.
   ///
   /// - Throws: `EngineError.poisoned` or `.system` when a flush fails or has failed.
   public func flush() throws {
     try translatingErrors(path) { try parts.pipeline.makeDurable() }
   }
 
-  /// Makes `close` wait for a transaction.
+  /// Registers a transaction, for which `close` waits.
   ///
   /// - Throws: `EngineError.closed`.
   func addTransaction() throws {
@@ -317,32 +319,30 @@ public final class Database: @unchecked Sendable {
     }
   }
 
-  /// Waits for the writer's turn. Before it waits for another handle, it makes this handle's commits durable,
-  /// since the other could not write until then.
+  /// Waits for the writers' turn. Before it waits for another handle, it makes this handle's commits durable,
+  /// since the other handle could not write until then.
   ///
-  /// - Parameter waiting: how long, if not as long as `turnWaiting` says.
+  /// - Parameter waiting: how long to wait; nil: as `turnWaiting` says.
   func enterQueue(waiting: Waiting? = nil) throws -> WriterQueue.Turn {
     _ = try parts
     try coordination.checkLockFile()
     return try queue.enter(waiting: waiting ?? turnWaiting) { try parts.pipeline.makeDurable() }
   }
 
-  /// How long write transactions wait for their turn; nil: as long as it takes.
+  /// How long write transactions wait for their turn; nil: without a limit.
   package var turnWaiting: Waiting? {
     get { lock.withLock { shared.turnWaiting } }
     set { lock.withLock { shared.turnWaiting = newValue } }
   }
 
-  /// From now on, commits that are not durable are made durable when a writer of another handle asks for its
-  /// turn.
+  /// From now on, makes undurable commits durable when a writer of another handle waits for its turn.
   ///
   /// - Returns: false when no thread could be started for it.
   func isAskedToMakeWay() -> Bool {
-    // A strong reference only while there is work: otherwise the handle could be released here, on this
-    // thread.
+    // A strong reference only during the work: otherwise the handle could be released on this thread.
     listeners.watch { [weak self, queue] in
       guard queue.othersWait, let self, let parts = try? self.parts else { return }
-      // The pipeline keeps a failure: the next commit, flush or close throws it.
+      // The pipeline stores a failure: the next commit, flush or close throws it.
       try? parts.pipeline.makeDurable()
     }
   }

@@ -1,12 +1,12 @@
 import Base
 
-/// The database that a path named at a moment, so that a later check can tell whether it still does.
+/// The database that a path named at some moment, for checking later that it still does.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct DatabaseOrigin: Sendable {
   private let path: String
   private let file: FileIdentity
-  /// Nil: the file had no version yet, or none that can be read.
+  /// Nil: the file had no readable version.
   private let newest: (identity: DatabaseIdentity, version: UInt64)?
 
   /// - Returns: nil when there is no file.
@@ -25,8 +25,8 @@ package struct DatabaseOrigin: Sendable {
     newest = found.map { ($0.identity, $0.record.version) }
   }
 
-  /// - Throws: `EngineError.displaced` when the path names no file any more, or another database: neither the
-  ///   same file nor one that a compaction has made of it.
+  /// - Throws: `EngineError.displaced` when the path names no file, or another database: neither the same
+  ///   file nor its compacted replacement.
   package func check() throws {
     guard let present = try DatabaseOrigin(at: path) else {
       throw EngineError.displaced(

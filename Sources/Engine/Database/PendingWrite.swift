@@ -1,12 +1,12 @@
 import Base
 
-/// A write that was asked for and may not have begun; `asyncWrite` returns it.
+/// A requested write that may not have begun; `asyncWrite` returns it.
 ///
 /// Releasing it changes nothing.
 ///
 /// Thread rule: `Sendable`; any thread.
 public final class PendingWrite: @unchecked Sendable {
-  // @unchecked: what changes is guarded by `lock`.
+  // @unchecked: `lock` guards the mutable state.
   private enum Stage {
     case waiting
     case begun
@@ -20,12 +20,12 @@ public final class PendingWrite: @unchecked Sendable {
 
   init() {}
 
-  /// Prevents the write, if it has not begun. Its completion then gets `EngineError.cancelled`, on a
+  /// Prevents the write if it has not begun. Its completion then receives `EngineError.cancelled` on a
   /// background thread.
   ///
   /// Never waits.
   ///
-  /// - Returns: false when it has begun already, or had been cancelled.
+  /// - Returns: false when the write has begun or was cancelled before.
   @discardableResult
   public func cancel() -> Bool {
     let (isFirst, call) = lock.withLock { () -> (Bool, (@Sendable () -> Void)?) in
@@ -41,7 +41,7 @@ public final class PendingWrite: @unchecked Sendable {
   /// True once `cancel` has prevented the write.
   public var isCancelled: Bool { lock.withLock { stage == .cancelled } }
 
-  /// Sets the call for the case that it is cancelled; false, without a call, when it is cancelled already.
+  /// Sets the call to make on cancellation; returns false, without a call, when it is cancelled already.
   func prepare(onCancel call: @escaping @Sendable () -> Void) -> Bool {
     lock.withLock {
       if stage == .waiting { onCancel = call }
@@ -49,7 +49,7 @@ public final class PendingWrite: @unchecked Sendable {
     }
   }
 
-  /// True for the first caller, which may then call the completion: it is called once.
+  /// Returns true to the first caller, which may then call the completion: it is called once.
   func answer() -> Bool {
     lock.withLock {
       guard stage != .answered else { return false }
@@ -58,7 +58,7 @@ public final class PendingWrite: @unchecked Sendable {
     }
   }
 
-  /// Begins; false when it was cancelled.
+  /// Begins the write; returns false when it was cancelled.
   func begin() -> Bool {
     lock.withLock {
       guard stage == .waiting else { return false }
@@ -70,8 +70,8 @@ public final class PendingWrite: @unchecked Sendable {
 
   // MARK: Awaiting
 
-  /// Waits for the work that `start` begins and whose outcome it passes to the closure; cancelling the task
-  /// cancels the work.
+  /// Calls `start`, which begins the work, and waits for the result that the work passes to its closure.
+  /// Cancelling the task cancels the work.
   ///
   /// - Throws: the error of the work; `CancellationError` when it was cancelled before it began.
   func awaited<Output: Sendable>(
@@ -86,7 +86,7 @@ public final class PendingWrite: @unchecked Sendable {
     }
   }
 
-  /// A read that does nothing if it was cancelled before.
+  /// Wraps a read so that it throws when it was cancelled before it begins.
   func unlessCancelled<Output>(
     _ body: @escaping @Sendable (Snapshot) throws -> Output
   ) -> @Sendable (Snapshot) throws -> Output {

@@ -1,15 +1,15 @@
 import Base
 
-/// A note that a table went back to a kept version, in a table of the file that no restoration takes back: so
-/// a list of the table's imports can tell which of them were undone.
+/// A note that a table returned to a kept version. It is stored in a table that no restoration takes back, so
+/// that a list of the table's imports can tell which of them were undone.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct RestoreNote: Sendable, Equatable {
   /// The table's name at that time.
   package let table: String
-  /// The kept version that it went back to.
+  /// The kept version that the table returned to.
   package let restored: UInt64
-  /// The version that this made.
+  /// The version that this created.
   package let version: UInt64
 
   package init(table: String, restored: UInt64, version: UInt64) {
@@ -21,7 +21,7 @@ package struct RestoreNote: Sendable, Equatable {
     Column("table", .text, nullable: false), Column("restored", .int, nullable: false),
     Column("version", .int, nullable: false),
   ]
-  /// The most notes that are kept.
+  /// The maximum number of notes.
   private static let most = 1000
 
   /// The kept notes, oldest first.
@@ -41,7 +41,7 @@ package struct RestoreNote: Sendable, Equatable {
     return notes
   }
 
-  /// Adds notes about tables that go back in a transaction.
+  /// Adds notes about tables that return to a kept version in a transaction.
   static func add(
     _ tables: [String], restored: UInt64, _ transaction: borrowing WriteTransaction
   ) throws {

@@ -1,12 +1,11 @@
 import Base
 
-/// The last snapshots of a handle that are still alive. Another request for the same version gets the same
-/// snapshot, so that together they take one reader slot.
+/// The last snapshots of a handle that are still alive. A further request for the same version gets the same
+/// snapshot, so that they share one reader slot.
 ///
-/// A living snapshot holds its version, so nothing has to be published again; only the version has to be
-/// compared.
+/// A living snapshot holds its version, so nothing has to be published again; only the version is compared.
 ///
-/// Nobody waits: a thread that finds another one here for longer than a moment takes a slot of its own.
+/// No thread waits: one that finds the entries in use for longer than a moment takes a slot of its own.
 ///
 /// Thread rule: any thread. Cost: two atomic operations.
 final class SharedSnapshots: @unchecked Sendable {
@@ -16,7 +15,7 @@ final class SharedSnapshots: @unchecked Sendable {
   }
 
   private let isTaken = AtomicWord.allocate()
-  /// Two, because the newest version for others and the newest of this handle may differ.
+  /// Two, because the newest version may be another for other handles than for this one.
   private var entries = [Entry(), Entry()]
 
   /// Another thread's use takes some dozen instructions.
@@ -33,7 +32,7 @@ final class SharedSnapshots: @unchecked Sendable {
     return nil
   }
 
-  /// A living snapshot of a version; nil when there is none, or another thread is here.
+  /// A living snapshot of a version; nil when there is none, or another thread uses the entries.
   func find(_ record: VersionRecord, _ blocks: BlockReader) -> Snapshot? {
     trying {
       for entry in entries {
@@ -50,7 +49,7 @@ final class SharedSnapshots: @unchecked Sendable {
     trying {
       let place = entries.firstIndex { $0.snapshot == nil } ?? 0
       entries[place] = Entry(snapshot: snapshot)
-      // The entry that was added last is replaced last.
+      // The last entry added is replaced last.
       if place == 0 { entries.swapAt(0, 1) }
       return ()
     }

@@ -1,13 +1,13 @@
 import Base
 
-/// Turns in the order of asking, for threads that wait and for jobs that are started when their turn comes.
+/// Turns in the order of requests, for threads that wait and for jobs that are started in their turn.
 ///
 /// Thread rule: any thread.
 final class TurnLine: @unchecked Sendable {
-  // @unchecked: everything that changes is guarded by `lock`.
+  // @unchecked: `lock` guards all mutable state.
   private enum Waiter {
     case thread(Int)
-    /// `start` returns false when the job could not be started: it has no turn to end.
+    /// `start` returns false when the job could not be started; it then has no turn to end.
     case job(isWrite: Bool, start: @Sendable () -> Bool)
   }
 
@@ -17,13 +17,13 @@ final class TurnLine: @unchecked Sendable {
   private var lastThread = 0
   /// The waiting thread whose turn has come.
   private var called = 0
-  /// The thread that has the turn; nil between turns and while a job is on its way.
+  /// The thread that has the turn; nil between turns and until a started job calls `take`.
   private var owner: ExecutionContext?
 
   /// True on the thread that has the turn.
   var isMine: Bool { lock.withLock { owner == ExecutionContext.thread } }
 
-  /// Waits for the turn. The caller must not have it yet, and ends it with `leave`.
+  /// Waits for the turn, which `leave` ends. The caller must not have it already.
   func enter() {
     lock.lock()
     defer { lock.unlock() }
@@ -37,8 +37,8 @@ final class TurnLine: @unchecked Sendable {
     owner = ExecutionContext.thread
   }
 
-  /// Calls `start` when the job's turn comes: perhaps now, perhaps on another thread. `start` passes the job
-  /// on to a thread that calls `take`, and later `leave`; or it returns false.
+  /// Calls `start` in the job's turn: now, or later on another thread. `start` passes the job to a thread
+  /// that calls `take` and later `leave`, or returns false.
   func add(isWrite: Bool, _ start: @escaping @Sendable () -> Bool) {
     let isNow = lock.withLock {
       if isTaken { waiters.append(.job(isWrite: isWrite, start: start)) }
@@ -56,7 +56,7 @@ final class TurnLine: @unchecked Sendable {
     passOn()
   }
 
-  /// True when the next turn is that of a write for which no thread waits.
+  /// True when the next turn belongs to a write for which no thread waits.
   var nextIsWrite: Bool {
     lock.withLock {
       if case .job(isWrite: true, _)? = waiters.first { return true }
@@ -79,7 +79,7 @@ final class TurnLine: @unchecked Sendable {
         case .job(_, let start): return start
         }
       }
-      // Jobs that cannot be started are skipped in this loop, without recursion.
+      // A loop instead of recursion for jobs that cannot be started.
       guard let start, !start() else { return }
     }
   }
