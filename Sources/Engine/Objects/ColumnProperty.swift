@@ -5,11 +5,11 @@ protocol ColumnProperty {
   var columnValue: Value? { get }
   /// Nil when the value does not have this type.
   init?(_ value: Value)
-  /// A value to try how a type decodes itself. Types that refuse the first one get a second.
+  /// A value for trying how a type decodes itself. A type that rejects the first example gets a second.
   static func example(_ attempt: Int) -> Self
 }
 
-/// How many different examples there are.
+/// The number of different examples.
 let exampleAttempts = 2
 
 protocol IntegerProperty: ColumnProperty, FixedWidthInteger {}
@@ -80,7 +80,7 @@ extension String: ColumnProperty {
     guard case .text(let text) = value else { return nil }
     self = text
   }
-  /// The second one is a UUID.
+  /// The second example is a UUID.
   static func example(_ attempt: Int) -> String {
     attempt == 0 ? "" : "00000000-0000-0000-0000-000000000000"
   }
@@ -141,7 +141,7 @@ extension UniqueIdentifier: ColumnProperty {
   }
 }
 
-/// Bytes: the only list that a column can hold.
+/// Bytes: the only array that a column can hold.
 extension Array: ColumnProperty where Element == UInt8 {
   static var columnType: ColumnType { .data }
   var columnValue: Value? { .data(self) }

@@ -1,4 +1,4 @@
-/// Finds the columns that a `Decodable` type asks for, by letting it decode itself from examples.
+/// Finds the columns of a `Decodable` type, by letting it decode itself from examples.
 private final class ColumnRecorder {
   let type: String
   var columns: [Column] = []
@@ -17,7 +17,7 @@ private final class ColumnRecorder {
     }
   }
 
-  /// Records a property, and makes an example of it; nil when there is no example, although the column is
+  /// Records a property and returns an example of it; nil when there is no example, although the column is
   /// known.
   func example<Property: Decodable>(
     of type: Property.Type, _ name: String, isNullable: Bool
@@ -76,7 +76,7 @@ private struct RecordingDecoder: Decoder, SingleValueDecodingContainer {
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
   func decodeNil() -> Bool { false }
 
-  /// For types that wrap another.
+  /// For types that wrap another type.
   func decode<Wrapped: Decodable>(_ type: Wrapped.Type) throws -> Wrapped {
     if type is any ColumnProperty.Type { throw refusal }
     return try Wrapped(from: self)
@@ -90,7 +90,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
   func contains(_ key: Key) -> Bool { true }
 
-  /// A type that calls this decodes the value itself next.
+  /// A type that calls this decodes the value next.
   func decodeNil(forKey key: Key) -> Bool { false }
 
   func decode<Property: Decodable>(_ type: Property.Type, forKey key: Key) throws -> Property {
@@ -117,7 +117,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     return nil
   }
 
-  // The standard library has its own for these types, which take precedence over a generic one.
+  // The standard library has overloads for these types, which take precedence over a generic one.
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
     try recordOptional(type, key)
   }
@@ -177,9 +177,9 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
   func superDecoder(forKey key: Key) throws -> any Decoder { throw refusal(key.stringValue) }
 }
 
-/// The decoder of one property, with an example of whatever type it asks for.
+/// The decoder of one property, with an example of the type that it decodes.
 private struct ExampleDecoder: Decoder, SingleValueDecodingContainer {
-  /// Notes the type that the property has asked for.
+  /// Stores the type that the property decodes.
   final class Asked {
     var type: ColumnType?
     var forNull = false
@@ -217,22 +217,22 @@ private struct ExampleDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension TableDefinition {
-  /// The columns that a `Decodable` type asks for, in that order; optional properties may be null.
+  /// Declares the columns of a `Decodable` type, in the order of decoding; optional properties may be null.
   ///
   ///     struct App: Codable { var id: Int, name: String, stars: Double? }
   ///     let apps = try TableDefinition(of: App.self, named: "apps", key: "id")
   ///
-  /// One instance is made from example values, zeros and empty texts, so the type's `init(from:)` must accept
-  /// these. See `Row.decode` for the types of properties.
+  /// One instance is decoded from example values, zeros and empty texts, so the type's `init(from:)` must
+  /// accept these. See `Row.decode` for the types of properties.
   ///
   /// - Parameters:
-  ///   - type: its properties become columns.
-  ///   - name: the table's name.
-  ///   - keys: the properties that together are the primary key, in its order.
-  ///   - indexes: the properties that have a secondary index.
-  /// - Throws: `EngineError.invalidProperty` naming a property that no column can hold, or that has no
-  ///   example; `.invalidSchema` when there are no properties, or none has a key's name; what `init(from:)`
-  ///   throws, except that a `DecodingError` becomes `.invalidProperty`.
+  ///   - type: the type whose properties become columns.
+  ///   - name: the name of the table.
+  ///   - keys: the properties of the primary key, in its order.
+  ///   - indexes: the properties with a secondary index.
+  /// - Throws: `EngineError.invalidProperty`, naming a property that no column can hold or that has no
+  ///   example; `.invalidSchema` when there are no properties, or none has a key's name; the errors of
+  ///   `init(from:)`, but `.invalidProperty` for a `DecodingError`.
   public init<Model: Decodable>(
     of type: Model.Type, named name: String, keys: [String], indexes: [String] = []
   ) throws {
@@ -248,9 +248,9 @@ extension TableDefinition {
       name, try TableSchema(recorder.columns, table: name, keys: keys), indexes: indexes)
   }
 
-  /// As `init(of:named:keys:indexes:)`, for a key of one property, or none.
+  /// Like `init(of:named:keys:indexes:)`, for a key of one property, or none.
   ///
-  /// - Throws: as that.
+  /// - Throws: the errors of `init(of:named:keys:indexes:)`.
   public init<Model: Decodable>(
     of type: Model.Type, named name: String, key: String? = nil, indexes: [String] = []
   ) throws {

@@ -1,16 +1,16 @@
-/// A version that the database keeps beside the newest, until it is dropped.
+/// A version that the database keeps in addition to the newest, until it is dropped.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct KeptVersion: Sendable, Equatable {
-  /// The version's number.
+  /// The number of the version.
   public let number: UInt64
   /// When it was made, to the second; nil when unknown, as for versions from before any was kept.
   public let made: DateTime?
-  /// The program's description of the change that made it; empty when there was none, or unknown.
+  /// The program's description of the change that created it; empty when there was none, or it is unknown.
   public let madeBy: String
-  /// Its tags, each of which finds it. A version with a tag is never dropped automatically.
+  /// Its tags, each of which names it. A version with a tag is never dropped automatically.
   public let tags: [String]
-  /// True for a version that was kept automatically, and is dropped when there are more of these than the
+  /// True for a version that was kept automatically; the oldest of these are dropped when they exceed the
   /// limit.
   public let isAutomatic: Bool
 
@@ -35,15 +35,14 @@ extension VersionOrigin {
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum VersionName: Sendable, Equatable, CustomStringConvertible {
-  /// Its number.
+  /// The number of the version.
   case number(UInt64)
   /// One of its tags.
   case tag(String)
-  /// A moment: the version that was the newest then, if it is kept.
+  /// A moment, for the version that was the newest then, if it is kept.
   case time(DateTime)
 
-  /// - Parameter text: a number; a date-time; a date, which means its first moment in UTC; anything else is a
-  ///   tag.
+  /// - Parameter text: a number; a date-time; a date, for its first moment in UTC; anything else is a tag.
   public init(_ text: String) {
     let bytes = Array(text.utf8)
     let time = bytes.withUnsafeBytes { Value(spelling: $0, as: Reading(.dateTime)) }
@@ -80,7 +79,7 @@ public enum VersionName: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Snapshot {
-  /// The older versions that this one keeps, oldest first. Some may have been dropped since.
+  /// The older versions that this one keeps, oldest first. Some may have been dropped later.
   ///
   /// - Complexity: O(kept versions).
   /// - Throws: `EngineError.damaged`.
@@ -94,7 +93,7 @@ extension Snapshot {
   /// When the version was made, to the second; nil when unknown.
   public var made: DateTime? { catalogue.origin.dateTime }
 
-  /// The program's description of the change that made the version; empty when unknown.
+  /// The program's description of the change that created the version; empty when unknown.
   public var madeBy: String { catalogue.origin.what }
 
   /// - Throws: `EngineError.damaged`.
@@ -104,7 +103,7 @@ extension Snapshot {
     }
   }
 
-  /// The version that a name means: this one, or one that it keeps.
+  /// The version that a name means: this one, or one that this one keeps.
   ///
   /// - Throws: `EngineError.noSuchVersion`, `.damaged`.
   package func record(of name: VersionName) throws -> VersionRecord {

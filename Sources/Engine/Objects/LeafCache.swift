@@ -1,17 +1,17 @@
-/// Leaves that are kept open between lookups, whatever version they were found in: the checksum in the
-/// reference identifies the bytes.
+/// Leaves that stay open between lookups, whichever version they were found in: the checksum in the reference
+/// identifies the bytes.
 ///
-/// Bounded: when there are too many, all are closed.
+/// Bounded: when it is full, all leaves are closed.
 ///
-/// Thread rule: one thread at a time, while the file is open and a version with the wanted leaf is held. Kept
-/// in `BlockReader.known` between uses.
+/// Thread rule: one thread at a time, while the file is open and a version with the wanted leaf is held.
+/// `BlockReader.known` stores it between uses.
 package final class LeafCache {
   /// Open addressing; the number of slots is a power of two and more than twice the readers.
   @exclusivity(unchecked) private var slots: ContiguousArray<LeafReader?>
   @exclusivity(unchecked) private(set) var count = 0
-  /// About how much memory the readers use, except the growth of those in use.
+  /// The approximate memory of the readers, without the growth of those in use.
   @exclusivity(unchecked) private var byteCount = 0
-  /// The last reader that was asked for: its growth is not counted yet.
+  /// The reader returned last, whose growth is not counted yet.
   @exclusivity(unchecked) private var last: (reader: LeafReader, counted: Int)?
 
   /// The pools of values that leaves share.
@@ -25,7 +25,7 @@ package final class LeafCache {
     slots = ContiguousArray(repeating: nil, count: Self.fewestSlots)
   }
 
-  /// A leaf's reader, opened if necessary.
+  /// Returns a leaf's reader, opening the leaf if necessary.
   ///
   /// - Throws: `BlockError`, `ClusterError`.
   func reader(
@@ -50,7 +50,7 @@ package final class LeafCache {
     while let reader = slots[slot] {
       if reader.leaf.entry == entry {
         if reader.fits(shape) { return reader }
-        // The table has had a column or a type changed since.
+        // A column or a type of the table has changed since.
         let changed = try LeafReader(reader.leaf, shape, pools: pools)
         byteCount += changed.byteCount - reader.byteCount
         slots[slot] = changed

@@ -1,6 +1,6 @@
 /// The primary keys of a leaf's rows, decoded many at a time.
 ///
-/// Thread rule: confined. Its memory is used again.
+/// Thread rule: confined. Its memory is reused.
 package final class DecodedKeys {
   private let columns: [DecodedColumn]
   private let columnIDs: [UInt32]
@@ -31,7 +31,7 @@ package final class DecodedKeys {
     }
   }
 
-  /// How many rows are decoded.
+  /// The number of decoded rows.
   package var count: Int { columns.first?.count ?? 0 }
 
   /// Whether a row has a key.
@@ -54,7 +54,7 @@ package final class DecodedKeys {
     return try room.withUnsafeBytes { try body($0) }
   }
 
-  /// The decoded rows' keys for `TableEditor.addKeys`.
+  /// Calls `body` with the decoded rows' keys, in the form for `TableEditor.addKeys`.
   package func withKeys<Result>(
     _ body: (UnsafeRawPointer, UnsafeBufferPointer<TextSpan>) throws -> Result
   ) throws -> Result {
@@ -93,10 +93,10 @@ extension Leaf {
 }
 
 extension [Value] {
-  /// The bytes that an object's key with these values may have, most likely first: see `Value.keySpellings`.
+  /// The possible bytes of an object's key with these values, most likely first: see `Value.keySpellings`.
   /// None where a value is null.
   ///
-  /// - Parameter schema: has a key of as many columns.
+  /// - Parameter schema: a schema whose key has as many columns.
   func keyBytes(_ schema: TableSchema) -> [[UInt8]] {
     var keys: [[[UInt8]]] = [[]]
     for (value, column) in zip(self, schema.keyColumns) {
@@ -109,7 +109,7 @@ extension [Value] {
 }
 
 extension EngineError {
-  /// The error for a primary key that was given with more or fewer values than it has columns.
+  /// The error for a primary key that was given with a wrong number of values.
   static func wrongKeyParts(table: String, _ schema: TableSchema, given: Int) -> EngineError {
     .invalidArgument(
       "the primary key of table '\(table)' has \(schema.keyColumns.count) columns ("

@@ -1,33 +1,32 @@
 /// A leaf kept open for reading single rows. Each column is opened at its first use. For consecutive rows,
-/// many are decoded at once; for many scattered rows, records are made of all rows around them
-/// (`RowRecords`).
+/// many are decoded at once; for scattered rows, records are made of all rows around them (`RowRecords`).
 ///
 /// Thread rule: one thread at a time, while a version that has the leaf is held.
 final class LeafReader {
   let leaf: Leaf
   private let keys: LeafKeys
   /// The columns of the table.
-  // Unchecked, like everything below: nothing that is called while it changes accesses it again; the checks
+  // Unchecked, like everything below: no function called during a change accesses it again, and the checks
   // would cost more than reading a value.
   @exclusivity(unchecked) private(set) var shape: RowShape
-  /// Unsafe for speed: has `columnCount` columns; the caller has checked its column against that.
+  /// Unsafe for speed: it has `columnCount` columns, and the caller has checked its column against that.
   private let points: UnsafeMutablePointer<PointColumn>
   private let columnCount: Int
   @exclusivity(unchecked) private var others: [OtherColumn?] = []
-  /// True when columns have decoded windows, which are large.
+  /// True when columns have decoded windows, which take much memory.
   @exclusivity(unchecked) private var hasWindows = false
-  /// The row whose values were read last.
+  /// The row that was read last.
   @exclusivity(unchecked) private var lastRow = -1
-  /// How many consecutive rows were close to the one before.
+  /// The number of consecutive rows that were close to the one before.
   @exclusivity(unchecked) private var neighbours = 0
-  /// The pools of values that leaves share; without them, no records are made.
+  /// The pools of values that leaves share; without them no records are made.
   private let pools: ValuePools?
   /// For each segment of the cluster, its records.
   @exclusivity(unchecked) private(set) var records: ContiguousArray<RowRecords?> = []
   /// For each segment, how many more scattered values are read before its records are made.
   @exclusivity(unchecked) private var readsBefore: ContiguousArray<Int32> = []
   @exclusivity(unchecked) private var maker: RecordMaker?
-  /// About how much memory it uses.
+  /// The approximate memory that it uses.
   @exclusivity(unchecked) private(set) var byteCount: Int
 
   /// A column that is read through its `LeafColumn`.
@@ -49,14 +48,14 @@ final class LeafReader {
     }
   }
 
-  /// How many rows a segment has.
+  /// The number of rows of a segment.
   private static let segmentRows = 1024
-  /// A segment gets records when one in this many of its values was read: reading them has then cost about as
-  /// much as the records will. Coded values cost more to read one by one.
+  /// A segment gets records when one in this many of its values was read: the reads have then cost about as
+  /// much as the records will. Reading a coded value costs more.
   private static let (valuesPerRead, codedValuesPerRead) = (16, 64)
 
-  /// Rows less than `closeRows` apart are close; after `fewNeighbours` of them, `window` rows are decoded at
-  /// once. Read one by one, a value costs about four times as much as when decoded with others.
+  /// Rows less than `closeRows` apart are close; after `fewNeighbours` close rows, `window` rows are decoded
+  /// at once. A value read alone costs about four times as much as one decoded with others.
   private static let (closeRows, fewNeighbours, window) = (5, 16, 256)
 
   /// - Throws: `ClusterError`, when the keys are damaged.
@@ -73,7 +72,7 @@ final class LeafReader {
 
   deinit { points.deallocate() }
 
-  /// True when the shape has the same columns with the same types; it then replaces this reader's own.
+  /// True when the shape has the same columns with the same types; it then replaces this reader's shape.
   @inline(__always)
   func fits(_ other: RowShape) -> Bool {
     if shape === other { return true }
@@ -92,7 +91,7 @@ final class LeafReader {
   /// The row of a key; nil when there is none.
   func row(ofKey key: Int64) -> Int? { keys.row(ofKey: key) }
 
-  /// Call when another leaf is used next: releases memory that is large and quickly filled again.
+  /// Releases memory that is large and quickly filled again. Call it when another leaf is used next.
   func rest() {
     guard hasWindows else { return }
     hasWindows = false
@@ -120,7 +119,7 @@ final class LeafReader {
     points[index] = point
   }
 
-  /// A column that is read through its `LeafColumn`; opens it if necessary.
+  /// A column read through its `LeafColumn`, which is opened if necessary.
   private func other(_ index: Int) throws(ClusterError) -> OtherColumn {
     if index < others.count, let other = others[index] { return other }
     if others.isEmpty { others = Array(repeating: nil, count: columnCount) }
@@ -165,7 +164,7 @@ final class LeafReader {
       place, stored, isASCII: stored?.isASCII ?? true, id: columnIDs[column], row: row)
   }
 
-  /// The row's number in the cluster; nil when it was changed since.
+  /// The row's number in the cluster; nil when an overlay changes it.
   @inline(__always)
   private func baseRow(_ row: Int) -> Int? {
     guard let overlay = leaf.overlay else { return row }
@@ -219,9 +218,9 @@ final class LeafReader {
 
   // MARK: Records
 
-  /// The records around a row of the cluster; nil when there are none (yet).
+  /// The records around a row of the cluster; nil when there are none, perhaps not yet.
   ///
-  /// - Parameter count: how many values are about to be read.
+  /// - Parameter count: the number of values that will be read.
   @inline(__always)
   private func records(_ base: Int, reading count: Int) -> RowRecords? {
     let segment = base / Self.segmentRows
@@ -275,7 +274,7 @@ final class LeafReader {
     columnIDs.contains { (try? leaf.column(id: $0).stored.isCoded) ?? false }
   }
 
-  /// The place of a value.
+  /// Where a value is.
   private struct PointPlace: BitwiseCopyable {
     var place = 0
     var stored: UnsafeRawBufferPointer?
@@ -284,7 +283,7 @@ final class LeafReader {
     var isASCII = true
   }
 
-  /// Finds the values of a row of the cluster, step by step for all columns: see `PointColumn`.
+  /// Finds the values of a row of the cluster, step by step for all columns together: see `PointColumn`.
   private func locate(_ base: Int, _ places: UnsafeMutablePointer<PointPlace>) {
     for column in 0..<columnCount {
       var place = PointPlace()
@@ -332,7 +331,7 @@ final class LeafReader {
 
   /// Whether a row has a primary key.
   ///
-  /// - Parameter columns: those of the key, in its order; must exist.
+  /// - Parameter columns: the key's columns, in its order; they must exist.
   func has(_ key: UnsafeRawBufferPointer, _ row: Int, _ columns: [Int]) throws -> Bool {
     if columns.count == 1 {
       return try withSpelling(row, columns[0]) { $0.map { Bytes.areEqual($0, key) } ?? false }
@@ -348,7 +347,7 @@ final class LeafReader {
     return bytes.withUnsafeBytes { Bytes.areEqual($0, key) }
   }
 
-  /// A row's spelling from many that are decoded at once; nil when it must be read singly.
+  /// A row's spelling from a window of decoded rows; nil when the row must be read alone.
   private func window(_ other: OtherColumn, _ row: Int) -> UnsafeRawBufferPointer?? {
     if other.rows.contains(row), let decoded = other.decoded {
       return .some(decoded[row - other.rows.lowerBound])

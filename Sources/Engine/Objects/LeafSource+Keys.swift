@@ -1,7 +1,7 @@
 extension LeafSource {
-  /// Calls `body` with the number of every object, ascending.
+  /// Calls `body` with the key of every object, ascending.
   ///
-  /// - Complexity: O(objects), in the memory of one leaf.
+  /// - Complexity: O(objects). Memory: one leaf.
   package func forEachKey(_ body: (Int64) throws -> Void) throws {
     try forEachLeaf { leaf in
       let keys = try leaf.keys()

@@ -1,6 +1,6 @@
-/// A source of rows for a query: a table in a version, or one inside a transaction with its changes.
+/// A source of rows for a query: a table in a version, or a table inside a transaction with its changes.
 ///
-/// Thread rule: that of the type.
+/// Thread rule: that of the conforming type.
 package protocol LeafSource {
   var name: String { get }
   var schema: TableSchema { get throws }
@@ -8,10 +8,10 @@ package protocol LeafSource {
   var path: String { get }
   var objectCount: Int { get throws }
 
-  /// Calls `body` with one leaf after the other, in the order of keys, until it returns false. A leaf may be
-  /// read while it and the source live, and until the transaction, if there is one, ends.
+  /// Calls `body` with each leaf in the order of keys, until it returns false. A leaf is readable while it
+  /// and the source exist and, in a transaction, until that ends.
   ///
-  /// - Throws: `EngineError.damaged`, and what `body` throws.
+  /// - Throws: `EngineError.damaged`, and the errors of `body`.
   func walkLeaves(_ body: (Leaf) throws -> Bool) throws
 
   /// The leaf that may hold a key; nil when none can.
@@ -19,7 +19,7 @@ package protocol LeafSource {
   /// - Throws: `EngineError.damaged`.
   func leaf(holding key: Int64) throws -> Leaf?
 
-  /// A column's secondary index; nil when it has none that can be used.
+  /// A column's secondary index; nil when there is none, or it cannot be used.
   ///
   /// - Parameter id: the column's permanent identifier.
   func valueIndexReader(ofColumn id: UInt32) throws -> (code: ValueCode, entries: IndexReader)?
@@ -27,15 +27,16 @@ package protocol LeafSource {
   /// The primary key's index; nil when there is none, or it cannot be used.
   func keyIndexReader() throws -> (code: KeyCode, entries: IndexReader)?
 
-  /// Grows with every change to the objects or the columns.
+  /// Increases with every change to the objects or the columns.
   var changeCount: Int { get }
 
-  /// Checks that the table is unchanged. Call after anything that may have changed it, before more is read.
+  /// Checks that the table is unchanged. Call it before further reads after anything that may have changed
+  /// the table.
   ///
   /// - Throws: `EngineError.invalidArgument` when the table has changed, `.transactionEnded`.
   func checkUnchanged(since changes: Int) throws
 
-  /// How many leaves there are.
+  /// The number of leaves.
   ///
   /// - Complexity: O(leaves).
   func leafCount() throws -> Int
@@ -71,7 +72,7 @@ extension LeafSource {
   ///
   /// - Parameter keys: ascending; keys without an object are skipped.
   /// - Complexity: O(log n) for each leaf, and for each key that is in none of them.
-  /// - Throws: as `forEachLeaf`.
+  /// - Throws: the errors of `forEachLeaf`.
   package func walkLeaves(
     holding keys: [Int64], _ body: (Leaf, _ rows: [Int]) throws -> Bool
   ) throws {

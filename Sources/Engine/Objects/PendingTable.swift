@@ -1,4 +1,4 @@
-/// A table that an import is making beside the visible one. Readers do not see it before it is complete.
+/// A table that an import builds beside the visible one. Readers do not see it until it is complete.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct PendingTable: Sendable, Equatable {
@@ -8,10 +8,10 @@ public struct PendingTable: Sendable, Equatable {
   public let objects: Int
   /// When it was begun, to the second; nil when unknown.
   public let begun: DateTime?
-  /// The description of the run that makes it.
+  /// The description of the import run that builds it.
   public let madeBy: String
-  /// The version after which it was begun. Changes that others have made to the table since are merged
-  /// with it by the table's key, or keep it from taking the table's place.
+  /// The version from which it was begun. Later changes of the visible table by others are merged with it by
+  /// the table's key, or prevent it from replacing the table.
   public let since: UInt64
 
   init(_ root: PendingRoot) {
@@ -24,7 +24,7 @@ public struct PendingTable: Sendable, Equatable {
 }
 
 extension Snapshot {
-  /// The pending tables beside this version's tables, in the order in which they were begun.
+  /// The pending tables of this version, in the order in which they were begun.
   ///
   /// - Complexity: O(kept versions).
   /// - Throws: `EngineError.damaged`.

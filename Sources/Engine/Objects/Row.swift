@@ -2,7 +2,7 @@
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Row: Sendable, Equatable {
-  /// The object's key, given when it was inserted and never reused.
+  /// The object's key, assigned on insertion and never reused.
   public let key: Int64
   /// A value for each column, in the order of the table's columns.
   public internal(set) var values: [Value]
@@ -22,29 +22,29 @@ public struct Row: Sendable, Equatable {
   /// The names of the columns, in their order.
   public var columnNames: [String] { shape.columns.map(\.name) }
 
-  /// True for the same key with the same values, in the same order of columns.
+  /// True for the same key with the same values in the same order of columns.
   public static func == (left: Row, right: Row) -> Bool {
     left.key == right.key && left.values == right.values
   }
 }
 
 extension Row: CustomStringConvertible {
-  /// The object on one line, for people: its key, then each column with its value, long ones cut off.
+  /// The object on one line for people: its key, then each column with its value; long values are cut off.
   public var description: String {
     let fields = zip(columnNames, values).map { "\($0): \($1.described)" }
     return "object \(key) (\(fields.joined(separator: ", ")))"
   }
 }
 
-/// The columns that rows have in common. An object, so that each row retains one object instead of the parts
-/// of a schema.
+/// The columns that rows have in common. An object, so that a row retains one object instead of the parts of
+/// a schema.
 package final class RowShape: Sendable {
   package let schema: TableSchema
   package var columns: [Column] { schema.columns }
 
   package init(_ schema: TableSchema) { self.schema = schema }
 
-  /// True when the other has the same columns with the same types, whatever their names.
+  /// True when the other shape has the same columns with the same types, whatever their names.
   func isSame(_ other: RowShape) -> Bool {
     schema.columnIDs == other.schema.columnIDs
       && zip(columns, other.columns).allSatisfy { $0.type == $1.type }

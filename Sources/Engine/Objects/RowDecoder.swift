@@ -1,4 +1,4 @@
-/// Makes a `Decodable` object of a row: each property is the column with the name of its coding key. The
+/// Decodes a `Decodable` object from a row: each property is the column with the name of its coding key. The
 /// types are those of `RowEncoder`.
 struct RowDecoder {
   fileprivate let row: Row
@@ -62,7 +62,7 @@ extension DecodingError {
     }
   }
 
-  /// The path to the value that could not be decoded.
+  /// The coding path of the value that could not be decoded.
   var property: String { context.codingPath.map(\.stringValue).joined(separator: ".") }
 
   /// The reason of the failure, in words.
@@ -87,7 +87,7 @@ private struct ObjectDecoder: Decoder, SingleValueDecodingContainer {
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
   func decodeNil() -> Bool { false }
 
-  /// For objects that wrap another.
+  /// For objects that wrap another object.
   func decode<Wrapped: Decodable>(_ type: Wrapped.Type) throws -> Wrapped {
     if type is any ColumnProperty.Type { throw refusal }
     return try Wrapped(from: self)
@@ -149,8 +149,8 @@ private struct PropertyDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension Row {
-  /// The object as a value of a `Decodable` type: each property is the column with the name of its coding
-  /// key. Other columns are ignored; an optional property without a column is nil.
+  /// Decodes the object as a `Decodable` type: each property is the column with the name of its coding key.
+  /// Other columns are ignored; an optional property without a column is nil.
   ///
   ///     struct App: Codable { var name: String, stars: Double? }
   ///     let app = try table.row(forKey: 1)?.decode(App.self)
@@ -160,7 +160,7 @@ extension Row {
   /// `ExactDecimal`, `UniqueIdentifier`; `[UInt8]`; enums with a raw value of these types; and optionals of
   /// these. Foundation's `Date` reads a double, seconds since 2001.
   ///
-  /// - Throws: `EngineError.invalidProperty` naming the property, also for a `DecodingError` of the type
+  /// - Throws: `EngineError.invalidProperty`, naming the property, also for a `DecodingError` of the type
   ///   itself; other errors of its `init(from:)`.
   public func decode<Model: Decodable>(_ type: Model.Type) throws -> Model {
     try RowDecoder.object(type, of: self)

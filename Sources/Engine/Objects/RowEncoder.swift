@@ -13,21 +13,21 @@
 /// | an optional of these | null for nil |
 ///
 /// Foundation's `Date` encodes itself as a double, seconds since 2001; `UUID` as text. Everything else, such
-/// as lists and nested objects, is refused with the property's name.
+/// as lists and nested objects, is rejected with the property's name.
 ///
 /// Thread rule: one object at a time, on one thread.
 final class RowEncoder {
   private let names: [String]
   private let indices: [String: Int]
   private let fillings: [Value]
-  // Unchecked: nothing that is called while they change accesses them again, and every property does.
+  // Unchecked: no function called during their changes accesses them again, but every property does.
   /// A value for each column; a column without a property has its default.
   @exclusivity(unchecked) private(set) var row: [Value] = []
-  /// The columns that were given a value; the same one twice when its name was encoded twice.
+  /// The columns that have received a value; a column occurs twice when its name was encoded twice.
   @exclusivity(unchecked) private var given: [Int] = []
-  /// The column that a property of an object mostly has: the one behind the property before.
+  /// The column of the next property in most objects: the one after the previous property's.
   @exclusivity(unchecked) private var next = 0
-  /// The first impossible request; encoding goes on until something may throw.
+  /// The first impossible request; encoding continues until a call that can throw.
   private var failure: EngineError?
   /// The first property that has no column.
   private var unknown: String?
@@ -91,7 +91,7 @@ final class RowEncoder {
     try value.encode(to: PropertyEncoder(row: self, property: property))
   }
 
-  /// The same for a type known to fit a column: the check would take longer than the rest.
+  /// Like `set`, for a type that is known to fit a column: the check would take longer than the rest.
   @inline(__always)
   fileprivate func set<Property: ColumnProperty>(own value: Property, _ property: String) throws {
     guard let columnValue = value.columnValue else {
@@ -101,7 +101,7 @@ final class RowEncoder {
     set(columnValue, property)
   }
 
-  /// The same for optionals.
+  /// Like `set(own:)`, for optionals.
   @inline(__always)
   fileprivate func set<Property: ColumnProperty>(own value: Property?, _ property: String) throws {
     guard let value else { return set(.null, property) }
@@ -110,7 +110,7 @@ final class RowEncoder {
 }
 
 extension EncodingError.Context {
-  /// The path to the value that could not be encoded.
+  /// The coding path of the value that could not be encoded.
   fileprivate var property: String { codingPath.map(\.stringValue).joined(separator: ".") }
 }
 
@@ -133,7 +133,7 @@ private struct ObjectEncoder: Encoder, SingleValueEncodingContainer {
 
   func encodeNil() throws { throw row.error("", Self.reason) }
 
-  /// For objects that wrap another.
+  /// For objects that wrap another object.
   func encode<Wrapped: Encodable>(_ value: Wrapped) throws {
     if value is any ColumnProperty { throw row.error("", Self.reason) }
     try value.encode(to: self)
@@ -151,8 +151,8 @@ private struct PropertiesContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     try row.set(value, key.stringValue)
   }
 
-  /// Encodes nil as null; the standard library's version would leave the column out. It has one for each of
-  /// the types below, which takes precedence over a generic one.
+  /// Encodes nil as null; the standard library's version would omit the column. It has an overload for each
+  /// of the types below, which takes precedence over a generic one.
   func encodeIfPresent<Property: Encodable>(_ value: Property?, forKey key: Key) throws {
     try encodeOrNil(value, key)
   }
@@ -162,7 +162,7 @@ private struct PropertiesContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     try encode(value, forKey: key)
   }
 
-  // One method for each type: a generic one would look up the type at run time, for each property.
+  // One method for each type: a generic method would look up the type at run time, for each property.
   func encode(_ value: Bool, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
   func encode(_ value: String, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
   func encode(_ value: Double, forKey key: Key) throws { try row.set(own: value, key.stringValue) }
@@ -264,7 +264,7 @@ private struct PropertyEncoder: Encoder, SingleValueEncodingContainer {
   func encode<Property: Encodable>(_ value: Property) throws { try row.set(value, property) }
 }
 
-/// Throws the same error for everything that is encoded. Asking for a container cannot throw, so there must
+/// Throws the same error for everything that is encoded. Requesting a container cannot throw, so there must
 /// be one.
 private struct RefusingEncoder: Encoder, UnkeyedEncodingContainer, SingleValueEncodingContainer {
   let error: EngineError

@@ -1,9 +1,9 @@
-/// The values of neighbouring rows of a cluster, laid out row by row: reading a whole object, or several of
+/// The values of neighbouring rows of a cluster, laid out row by row. Reading a whole object, or several of
 /// its values, then touches one place in memory instead of one for each column, and decodes nothing.
 ///
 /// Each row is a record:
 ///
-///     slots   one per column, at the same place in all records of the segment
+///     slots   one per column, at the same offset in all records of the segment
 ///     bytes   of the text and data that have no number in a pool, one after the other
 ///
 /// A slot is a number in the column's `ValuePool` (8 or 16 bits), a number (8 to 64 bits; the least means
@@ -11,7 +11,7 @@
 ///
 /// For scattered rows that are read one by one: see `LeafReader`.
 ///
-/// Unsafe for speed: records are read without a check; the caller checks the row.
+/// Unsafe for speed: reads of records are unchecked; the caller checks the row.
 ///
 /// Thread rule: confined.
 final class RowRecords {
@@ -38,11 +38,11 @@ final class RowRecords {
   }
 
   private let slots: UnsafeMutablePointer<Slot>
-  /// Keeps the objects that the slots' values refer to.
+  /// Retains the objects that the values in slots refer to.
   private let pools: [ValuePool]
   private let offsets: UnsafeMutablePointer<UInt32>
   private let bytes: UnsafeMutableRawPointer
-  /// About how much memory it uses.
+  /// The approximate memory that it uses.
   let byteCount: Int
 
   /// - Complexity: O(rows * columns).
@@ -78,7 +78,7 @@ final class RowRecords {
     bytes.deallocate()
   }
 
-  /// - Parameter ends: the present end of each record's bytes.
+  /// - Parameter ends: the current end of each record's bytes.
   private func write(
     _ column: RecordColumn, _ offset: Int, rowCount: Int, _ ends: inout [Int]
   ) {
@@ -185,7 +185,7 @@ private enum RecordColumn {
     }
   }
 
-  /// Bytes of a slot.
+  /// The bytes of a slot.
   var width: Int {
     switch form {
     case .none: 0
@@ -203,7 +203,7 @@ private enum RecordColumn {
       greatest = max(greatest, number)
     }
     func fits<Number: FixedWidthInteger>(_: Number.Type) -> Bool {
-      // The least number stands for null.
+      // The least number represents null.
       least > Int64(Number.min) && greatest <= Int64(Number.max)
     }
     let form: RowRecords.SlotKind? =
@@ -215,25 +215,25 @@ private enum RecordColumn {
   }
 }
 
-/// Makes the records of a cluster, some rows at a time.
+/// Makes the records of a cluster, for some rows at a time.
 ///
 /// Thread rule: confined, like the bytes it reads.
 final class RecordMaker {
   private let columns: [Source]
-  /// For each column, the pool's number of each dictionary entry, and after them of null, as far as known;
-  /// empty when the column has no dictionary, or one that does not fit into the pool.
+  /// For each column, the pool's number of each dictionary entry, then that of null, as far as known; empty
+  /// when the column has no dictionary, or one that does not fit into the pool.
   private var numbers: [[UInt16]]
   private var table = CodeTable()
   private var indices = Scratch<UInt32>()
 
-  /// About how much memory it uses.
+  /// The approximate memory that it uses.
   var byteCount: Int { 256 + numbers.reduce(0) { $0 + $1.count * 2 + 256 } }
 
   /// A stored column, and the pool of its values.
   typealias Source = (reader: ColumnReader, pool: ValuePool)
 
   private static let unknown = UInt16.max
-  /// Longer text can be read in place. Must fit into 16 bits.
+  /// Longer text is read in place. Must fit into 16 bits.
   private static let longestRecord = 4096
 
   init(_ columns: [Source]) {
@@ -241,7 +241,7 @@ final class RecordMaker {
     numbers = columns.map { column in
       guard case .dictionary(let dictionary) = column.reader.body else { return [] }
       let count = dictionary.entries.count
-      // Values that are new in most rows would fill the pool, and hardly be used again.
+      // Values that are new in most rows would fill the pool and rarely be used again.
       if count > max(column.reader.rowCount / 2, 16) { return [] }
       return [UInt16](repeating: Self.unknown, count: count) + [UInt16(ValuePool.null)]
     }
@@ -257,7 +257,7 @@ final class RecordMaker {
     return RowRecords(columns, pools: self.columns.map(\.pool), rowCount: rows.count)
   }
 
-  /// - Parameter room: how many bytes the longest records still have for text.
+  /// - Parameter room: the bytes that the longest records still have for text.
   private func column(at index: Int, _ rows: Range<Int>, _ room: inout Int) -> RecordColumn {
     let (reader, pool) = columns[index]
     let (reading, type) = (pool.reading, pool.reading.type)
@@ -284,7 +284,7 @@ final class RecordMaker {
         numbers.append(nil)
         continue
       }
-      // The reader of the row reports the spelling that does not fit the type.
+      // Reading the row reports the spelling that does not fit the type.
       guard let number = ColumnWindow.number(spelling, reading) else { return .none }
       numbers.append(number)
     }
@@ -299,7 +299,7 @@ final class RecordMaker {
       try window.open(reader)
       try window.decode(reader, rows: rows)
     } catch {
-      // Only the reader of the damaged row gets the error.
+      // Only a read of the damaged row reports the error.
       return .none
     }
     guard window.count == rows.count else { return .none }
@@ -345,7 +345,7 @@ final class RecordMaker {
 extension ColumnReader {
   fileprivate var isDictionary: Bool { if case .dictionary = body { true } else { false } }
 
-  /// True when reading one value means decoding others, or decompressing.
+  /// True when reading one value means decoding or decompressing others.
   var isCoded: Bool {
     func isCoded(_ numbers: PackedNumbers) -> Bool {
       if case .plain = numbers { false } else { true }

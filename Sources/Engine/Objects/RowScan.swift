@@ -1,4 +1,4 @@
-/// Reads all rows of leaves, column by column, some at a time.
+/// Reads all rows of leaves, column by column, some rows at a time.
 ///
 /// Thread rule: confined.
 final class RowScan {
@@ -14,8 +14,8 @@ final class RowScan {
 
   /// - Parameters:
   ///   - shape: the columns of the rows.
-  ///   - columnIDs: the columns' identifiers in the leaves; the shape's own when nil.
-  ///   - copies: whether values are wanted, instead of bytes in place.
+  ///   - columnIDs: the identifiers of the columns in the leaves; nil for those of the shape.
+  ///   - copies: whether to copy values instead of giving bytes in place.
   init(_ shape: RowShape, columnIDs: [UInt32]? = nil, copies: Bool) {
     self.shape = shape
     self.columnIDs = columnIDs ?? shape.schema.columnIDs
@@ -57,7 +57,7 @@ final class RowScan {
     }
   }
 
-  /// How many rows' values are made at a time, column by column.
+  /// The number of rows whose values are made at a time, column by column.
   private static let copiedRows = 128
 
   /// Calls `body` with the values of decoded rows, row after row.
@@ -76,7 +76,7 @@ final class RowScan {
     try body(room)
   }
 
-  /// Calls `body` with each row's values as an array: the same one, unless `body` has kept it.
+  /// Calls `body` with each row's values as an array, which is the same one unless `body` has kept it.
   private func forEachRow(
     _ rows: Range<Int>, _ values: UnsafeMutablePointer<Value>,
     _ body: (Int, [Value]) throws -> Void
@@ -93,7 +93,7 @@ final class RowScan {
       let before = array.withUnsafeBufferPointer { $0.baseAddress }
       array.withUnsafeMutableBufferPointer { target in
         isKept = target.baseAddress.map { UnsafePointer($0) } != before
-        // The old values take the place of the new ones, and are released with them.
+        // The old values take the place of the new ones and are released with them.
         for column in 0..<count { swap(&target[column], &source[column]) }
       }
       try body(rows.lowerBound + index, array)

@@ -1,6 +1,6 @@
 /// An object's values in place, without copying: for reading many objects fast.
 ///
-/// Columns are given by their index among the table's columns, from 0 (`TableSchema.index(of:)`).
+/// Columns are numbered by their index among the table's columns, from 0 (`TableSchema.index(of:)`).
 ///
 /// Unsafe for speed: the view and the bytes that it returns are valid only during the call of the closure
 /// that receives it. Columns that do not exist read as null.
@@ -8,7 +8,7 @@
 /// Thread rule: confined to that call.
 public struct RowView {
   private let columns: UnsafePointer<Unmanaged<ColumnWindow>>
-  /// How many columns the table has.
+  /// The number of the table's columns.
   public let count: Int
   private let row: Int
   /// The object's key.
@@ -66,7 +66,8 @@ public struct RowView {
 
   /// The value of a column of decimals; nil for null and other types.
   ///
-  /// - Throws: `EngineError.damaged` through the call that gave this view, when the spelling is no decimal.
+  /// - Throws: `EngineError.damaged`, through the call that gave this view, when the spelling is not a
+  ///   decimal.
   public func decimal(_ column: Int) throws -> ExactDecimal? {
     guard case .decimal(let decimal)? = try wide(column, .decimal) else { return nil }
     return decimal
@@ -74,7 +75,7 @@ public struct RowView {
 
   /// The value of a column of UUIDs; nil for null and other types.
   ///
-  /// - Throws: `EngineError.damaged` through the call that gave this view, when the spelling is no UUID.
+  /// - Throws: `EngineError.damaged`, through the call that gave this view, when the spelling is not a UUID.
   public func uuid(_ column: Int) throws -> UniqueIdentifier? {
     guard case .uuid(let identifier)? = try wide(column, .uuid) else { return nil }
     return identifier

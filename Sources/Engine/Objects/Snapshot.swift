@@ -1,9 +1,9 @@
-/// One version of the database, which does not change for as long as the snapshot lives.
+/// One version of the database, which does not change as long as the snapshot exists.
 ///
-/// Holding a snapshot keeps the pages of its version from reuse; release it when done, so that the file stays
-/// small.
+/// A snapshot keeps the pages of its version from reuse. Release it when done, so that the file stays small.
 ///
-/// Thread rule: `Sendable`; any thread, any number at once. It stays readable after the database was closed.
+/// Thread rule: `Sendable`; any thread, also several at once. It stays readable after the database was
+/// closed.
 public final class Snapshot: Sendable {
   let hold: VersionHold
   package let blocks: BlockReader
@@ -16,13 +16,13 @@ public final class Snapshot: Sendable {
     catalogue = try VersionRoots(hold.record, blocks).catalogue
   }
 
-  /// The version's number; each commit adds one.
+  /// The number of the version; each commit adds one.
   public var version: UInt64 { hold.record.version }
 
   /// The names of the tables, in the order of creation.
   public var tableNames: [String] { catalogue.programTables.map(\.name) }
 
-  /// The version of the schema that programs have set; see `Schema`.
+  /// The version of the schema, set by programs; see `Schema`.
   public var schemaVersion: UInt64 { catalogue.schemaVersion }
 
   /// True when no table has an object. Cost: O(tables).
@@ -38,7 +38,7 @@ public final class Snapshot: Sendable {
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
-  /// The indices of the tables in the catalogue: looking up many tables by name would take long.
+  /// The indices of the tables in the catalogue, which avoid a lookup by name for each of many tables.
   package var tablePlaces: [Int] {
     catalogue.tables.indices.filter { !catalogue.tables[$0].isCompanion }
   }
@@ -52,7 +52,7 @@ public final class Snapshot: Sendable {
     }
   }
 
-  /// A table that keeps data for another one; nil when there is none.
+  /// A table that stores data for another table; nil when there is none.
   ///
   /// - Throws: `EngineError.damaged`.
   package func companion(_ purpose: String, of table: Table) throws -> Table? {
@@ -61,7 +61,7 @@ public final class Snapshot: Sendable {
     return try translatingErrors(blocks.storage.path) { try Table(snapshot: self, entry: entry) }
   }
 
-  /// A table that keeps data for the file; nil when there is none.
+  /// A table that stores data for the file; nil when there is none.
   ///
   /// - Throws: `EngineError.damaged`.
   package func ownTable(_ purpose: String) throws -> Table? {
@@ -78,7 +78,7 @@ public final class Snapshot: Sendable {
     }
   }
 
-  /// The table with a number; nil when this version has none.
+  /// The table with a number; nil when there is none in this version.
   ///
   /// - Throws: `EngineError.damaged`.
   package func table(number: UInt32) throws -> Table? {

@@ -1,6 +1,6 @@
 /// A table in one version, for reading.
 ///
-/// Thread rule: `Sendable`; any thread. Keeps its snapshot alive.
+/// Thread rule: `Sendable`; any thread. It retains its snapshot.
 public struct Table: Sendable {
   let snapshot: Snapshot
   private let entry: Catalogue.TableEntry
@@ -22,7 +22,7 @@ public struct Table: Sendable {
 
   /// The table's name in this version.
   public var name: String { entry.name }
-  /// The same in every version, whatever the table's name; never given to another table.
+  /// The same in every version, whatever the table's name; never assigned to another table.
   package var number: UInt32 { entry.number }
   /// The database version of this table.
   package var version: UInt64 { snapshot.version }
@@ -32,21 +32,21 @@ public struct Table: Sendable {
   /// Name, columns and key, in the form of a declaration.
   public var definition: TableDefinition { TableDefinition(name, schema, indexes: indexedColumns) }
 
-  /// How many objects the table has. Cost: none, the number is stored.
+  /// The number of objects. Cost: O(1); the number is stored.
   public var count: Int { Int(clamping: tree.root.count) }
 
   /// Higher than every key in this version.
   package var nextKey: Int64 { entry.nextKey }
 
-  /// A small value that was stored with the table, such as an import's checkpoint.
+  /// A small value stored with the table, such as an import's checkpoint.
   package func note(_ name: String) -> [UInt8]? { entry.notes[name] }
 
   // MARK: Single objects
 
   /// The object with a key; nil when there is none.
   ///
-  /// - Complexity: O(log n), a microsecond when the clusters are in memory; recently read clusters are kept
-  ///   open, whatever their version. `value(forKey:column:)` reads less.
+  /// - Complexity: O(log n); about a microsecond when the clusters are in memory. Recently read clusters stay
+  ///   open, for all versions. `value(forKey:column:)` reads less.
   /// - Throws: `EngineError.damaged` when a block on the path is damaged.
   public func row(forKey key: Int64) throws -> Row? {
     try withLeaves { leaves in
@@ -89,7 +89,7 @@ public struct Table: Sendable {
     }
   }
 
-  /// How many objects precede the one with a key, in the order of keys; nil when no object has that key.
+  /// The number of objects before the one with a key, in the order of keys; nil when no object has that key.
   ///
   /// - Complexity: O(log n). Reads no value.
   /// - Throws: `EngineError.damaged`.
@@ -121,24 +121,24 @@ public struct Table: Sendable {
     return row < reader.rowCount ? (reader, row) : nil
   }
 
-  /// A leaf of the table, opened if necessary.
+  /// Returns a leaf's reader, opening the leaf if necessary.
   func leaf(_ entry: NodeEntry, _ leaves: LeafCache) throws -> LeafReader {
     try leaves.reader(entry, shape, tree.blocks, end: tree.end)
   }
 
-  /// Lends `body` the open leaves; no other thread uses them meanwhile.
+  /// Calls `body` with the open leaves, which no other thread uses meanwhile.
   private func withLeaves<Result>(_ body: (LeafCache) throws -> Result) throws -> Result {
     let leaves = takeLeaves()
     defer { putLeaves(leaves) }
     return try reading { try body(leaves) }
   }
 
-  /// Takes open leaves, to be used by one thread at a time, and to be given back.
+  /// Takes the open leaves, for use by one thread at a time; the caller returns them.
   func takeLeaves() -> LeafCache { tree.blocks.known.take() as? LeafCache ?? LeafCache() }
 
   func putLeaves(_ leaves: LeafCache) { tree.blocks.known.put(leaves) }
 
-  /// Runs `body` and converts what it throws to an `EngineError`.
+  /// Runs `body` and converts its errors to `EngineError`.
   @inline(__always)
   func reading<Result>(_ body: () throws -> Result) throws -> Result {
     try translatingErrors(snapshot.blocks.storage.path, body)
@@ -174,8 +174,8 @@ public struct Table: Sendable {
 
   /// The object with a primary key; nil when there is none.
   ///
-  /// A primary key is the spelling of its value. For a number in a column of doubles, both `5.0` and `5` are
-  /// looked up, in this order; in a text column only the exact text.
+  /// A primary key is the spelling of its value. In a column of doubles, a number is looked up as `5.0` and
+  /// then as `5`; in a text column only the exact text matches.
   ///
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
@@ -183,8 +183,8 @@ public struct Table: Sendable {
     try row(forPrimaryKey: [value])
   }
 
-  /// The object with a primary key of several columns; nil when there is none, as with a null
-  /// among the values.
+  /// The object with a primary key of several columns; nil when there is none. A null among the values finds
+  /// none.
   ///
   /// - Parameter values: one for each column of the key, in its order: see `keyColumns`.
   /// - Complexity: O(log n).
@@ -205,7 +205,7 @@ public struct Table: Sendable {
     }
   }
 
-  /// The key of the object with a primary key of those bytes (`KeyTuple`); nil when there is none.
+  /// The key of the object with the primary key of these bytes (`KeyTuple`); nil when there is none.
   ///
   /// - Complexity: O(log n).
   package func object(forKeyBytes key: [UInt8]) throws -> Int64? {
@@ -227,7 +227,7 @@ public struct Table: Sendable {
     }
   }
 
-  /// The object with a key, if it has that primary key.
+  /// The object with a key, if it has the given primary key.
   private func row(
     _ key: Int64, _ leaves: LeafCache, having wanted: UnsafeRawBufferPointer
   ) throws -> Row? {
@@ -241,12 +241,12 @@ public struct Table: Sendable {
   /// - Complexity: O(nodes of the index).
   package func indexBytes() throws -> Int { try byteCount(entry.index) }
 
-  /// Entries of the primary key's index: one for each object, and outdated ones.
+  /// The entries of the primary key's index: one for each object, plus outdated ones.
   package var indexEntries: Int {
     Int(clamping: entry.index.reduce(UInt64(0)) { $0 &+ $1.count })
   }
 
-  /// The secondary indexes: their columns' names, bytes and entries.
+  /// The secondary indexes, each with its column's name, bytes and entries.
   ///
   /// - Complexity: O(nodes of the indexes).
   package func valueIndexSizes() throws -> [(column: String, bytes: Int, entries: Int)] {
@@ -268,9 +268,9 @@ public struct Table: Sendable {
     }
   }
 
-  /// Calls `body` with every object, in the order of keys. `forEachView` copies nothing and is faster.
+  /// Calls `body` with every object, in the order of keys. `forEachView` is faster, since it copies nothing.
   ///
-  /// - Throws: `EngineError.damaged`, and what `body` throws.
+  /// - Throws: `EngineError.damaged`, and the errors of `body`.
   public func forEachRow(_ body: (Row) throws -> Void) throws {
     let scan = RowScan(shape, copies: true)
     try forEachLeaf { leaf in try scan.forEachRow(leaf, body) }
@@ -278,7 +278,7 @@ public struct Table: Sendable {
 
   /// Calls `body` with every object in place, in the order of keys: see `RowView`.
   ///
-  /// - Throws: `EngineError.damaged`, and what `body` throws.
+  /// - Throws: `EngineError.damaged`, and the errors of `body`.
   public func forEachView(_ body: (RowView) throws -> Void) throws {
     let scan = RowScan(shape, copies: false)
     try forEachLeaf { leaf in try scan.forEachView(leaf, body) }

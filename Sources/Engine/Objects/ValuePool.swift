@@ -1,9 +1,9 @@
 import Base
 
-/// The values of one column that occurred in the dictionaries of its leaves, each once: shared values stay in
-/// the processor's caches, and text that is too long for a `String`'s inline storage is allocated once.
+/// The values in the dictionaries of one column's leaves, each once: shared values stay in the processor's
+/// caches, and text that is too long for a `String`'s inline storage is allocated once.
 ///
-/// Unsafe for speed: values are read without a check; only `number` gives out their numbers.
+/// Unsafe for speed: reads of values are unchecked; only `number` returns their numbers.
 ///
 /// Thread rule: confined.
 final class ValuePool {
@@ -30,7 +30,7 @@ final class ValuePool {
     values.deallocate()
   }
 
-  /// The number of a spelling's value; nil when the pool is full, or the spelling does not fit the type.
+  /// The number of a spelling's value; nil when the pool is full or the spelling does not fit the type.
   func number(_ spelling: UnsafeRawBufferPointer) -> Int? {
     let hash = Checksum.of(spelling)
     if let known = numbers[hash] { return isValue(known, spelling) ? known : nil }
@@ -43,7 +43,7 @@ final class ValuePool {
     return count - 1
   }
 
-  /// True when the value with that number is that of the spelling.
+  /// True when the spelling is that of the numbered value.
   private func isValue(_ number: Int, _ spelling: UnsafeRawBufferPointer) -> Bool {
     guard case .text(let text) = values[number] else {
       return Value(spelling: spelling, as: reading) == values[number]
@@ -53,8 +53,8 @@ final class ValuePool {
     } ?? text.utf8.elementsEqual(spelling)
   }
 
-  /// The numbers of many spellings, some of which may be nil. Returns nil when too many are new, and hardly
-  /// likely to occur again: the pool then takes no more of them in this way.
+  /// The numbers of many spellings, some of which may be nil. Nil when too many are new and unlikely to occur
+  /// again: the pool then adds no more in this way.
   func numbers(_ spellings: DecodedColumn) -> [UInt16]? {
     if isRefusing { return nil }
     var found: [UInt16] = []
@@ -79,7 +79,8 @@ final class ValuePool {
 ///
 /// Thread rule: confined.
 final class ValuePools {
-  /// The reading is part of the key, because values depend on it. Columns of two tables may share a pool.
+  /// The reading is part of the key, because it determines the values. Columns of two tables may share a
+  /// pool.
   private struct Key: Hashable {
     let columnID: UInt32
     let reading: Reading

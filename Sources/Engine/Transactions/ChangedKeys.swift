@@ -2,19 +2,19 @@ import Base
 
 /// The objects that differ between two versions of a table, in the order of their keys.
 ///
-/// In a table with a primary key, an object is the one that has its key. One that was deleted and added again
-/// under another number has changed, or is not reported: so emptying a table and filling it again reports
-/// only the objects with other values. One that was given another key is gone under the old one and new under
-/// the other. No key is reported twice, so that the order of the changes means nothing.
+/// In a table with a primary key, the key identifies the object. An object that was deleted and added again
+/// under another number has changed, or is not reported: emptying and refilling a table reports only the
+/// objects with other values. An object whose key changed is deleted under the old key and inserted under the
+/// new one. No key is reported twice, so the order of the changes has no meaning.
 ///
 /// Thread rule: confined.
 package struct ChangedKeys {
   /// An object that differs.
   package struct Entry {
     package let kind: ObjectStep.Kind
-    /// Its number in the later version; of one that was deleted, in the earlier one.
+    /// Its number in the later version; for a deleted object, in the earlier one.
     package let key: Int64
-    /// Its number in the earlier version; for one that was inserted, the same as `key`.
+    /// Its number in the earlier version; for an inserted object, equal to `key`.
     package let before: Int64
   }
 
@@ -26,9 +26,9 @@ package struct ChangedKeys {
   private var movedGiven = 0
 
   /// - Parameter filter: only objects that match it in one of the versions; nil: all.
-  /// - Complexity: as `TableDifference.init`; with a filter also O(log n) for each object found, and for each
-  ///   one that was deleted where others were inserted.
-  /// - Throws: as `Table.forEachChange`.
+  /// - Complexity: that of `TableDifference.init`; with a filter also O(log n) for each object found, and for
+  ///   each deleted object of a table with insertions.
+  /// - Throws: the errors of `Table.forEachChange`.
   package init(from old: Table, to new: Table, where filter: Predicate? = nil) throws {
     let difference = try TableDifference(from: old, to: new)
     var deleted = difference.deleted.map(\.key)
@@ -48,14 +48,14 @@ package struct ChangedKeys {
     if let filter { try keepMatches(filter, old, new) }
   }
 
-  /// How many differ.
+  /// The number of changes of each kind.
   package var counts: [ObjectStep.Kind: Int] {
     var counts = keys.mapValues(\.count)
     counts[.changed, default: 0] += moved.count
     return counts
   }
 
-  /// Finds out whether a filter fits the columns of the versions.
+  /// Checks that a filter fits the columns of both versions.
   ///
   /// - Throws: `QueryError`.
   package static func check(_ filter: Predicate, _ old: Table, _ new: Table) throws {
@@ -63,7 +63,7 @@ package struct ChangedKeys {
     _ = try RowMatcher(filter, new, besides: old)
   }
 
-  /// Removes objects that match a filter in neither version.
+  /// Removes objects that match the filter in neither version.
   private mutating func keepMatches(_ filter: Predicate, _ old: Table, _ new: Table) throws {
     let before = try RowMatcher(filter, old, besides: new)
     let after = try RowMatcher(filter, new, besides: old)
@@ -78,7 +78,7 @@ package struct ChangedKeys {
     moved = moved.indices.filter { now[$0] || then.contains(moved[$0].before) }.map { moved[$0] }
   }
 
-  /// The remaining objects with the lowest keys; none when all have been returned.
+  /// Returns the remaining objects with the lowest keys; none when all have been returned.
   package mutating func next(_ most: Int) -> [Entry] {
     var result: [Entry] = []
     while result.count < most, let least = next() { result.append(least) }
@@ -103,16 +103,16 @@ package struct ChangedKeys {
   }
 }
 
-/// Finds the objects of a table with a primary key that are others by their numbers, and the same by their
-/// keys, or the other way round.
+/// Finds the objects of a table with a primary key whose number changed and key did not, or the other way
+/// round.
 private struct ReturnedObjects {
   private let old: Table
   private let new: Table
   private let keyPlaces: [Int]
-  /// Where each column is in the two versions.
+  /// The index of each column in the two versions.
   private let columns: [(old: Int?, new: Int?)]
 
-  /// How many objects are compared at a time.
+  /// The number of objects compared at a time.
   private static let windowObjects = 4096
 
   /// Nil without a primary key that identifies the objects.
@@ -132,19 +132,19 @@ private struct ReturnedObjects {
     self.columns = columns
   }
 
-  /// The objects that have another key than before, ascending.
+  /// The objects whose primary key has changed, ascending.
   func renamed(_ difference: TableDifference) -> [Int64] {
     let columns = Set(keyPlaces.map { old.schema.columnIDs[$0] })
     let sets = difference.columnSets.map { !columns.isDisjoint(with: $0) }
     return difference.modified.filter { sets[$0.columnSet] }.map(\.key)
   }
 
-  /// Takes objects that were added again out of both lists.
+  /// Removes objects that were added again from both lists.
   ///
   /// - Parameters:
   ///   - deleted: ascending.
   ///   - inserted: ascending.
-  /// - Returns: those with other values.
+  /// - Returns: the removed objects that have other values.
   func find(_ deleted: inout [Int64], _ inserted: inout [Int64]) throws
     -> [(key: Int64, before: Int64)]
   {
@@ -182,7 +182,7 @@ private struct ReturnedObjects {
     return moved.sorted { $0.key < $1.key }
   }
 
-  /// The bytes of an object's key; nil where a part of it is null.
+  /// The bytes of an object's key; nil when a part of it is null.
   private func key(_ fields: ObjectFields) -> [UInt8]? {
     var parts: [[UInt8]] = []
     for place in keyPlaces {

@@ -7,8 +7,8 @@ final class FileParts: Sendable {
   let locks: FileLocks?
 
   /// - Parameters:
-  ///   - becameVisible: called with each version that readers of this process may take.
-  ///   - lostVersions: called when versions that they have seen are void.
+  ///   - becameVisible: called with each version that readers of this process may use.
+  ///   - lostVersions: called when versions that readers have seen are void.
   init(
     storage: any Storage, locks: FileLocks?, coordination: Coordination, recovered: Recovery,
     becameVisible: @escaping @Sendable (UInt64) -> Void,

@@ -1,16 +1,16 @@
 import Base
 
-/// The numbers that cancelled transactions have given to objects and tables. They are not given again: the
-/// file does not know of them, but a program may have kept an object's key.
+/// The numbers that rolled-back transactions have assigned to objects and tables. They are not assigned
+/// again: the file does not record them, but a program may have kept an object's key.
 ///
-/// All handles of a process on one database share one, for as long as one of them is open. Numbers given and
-/// cancelled by other processes are not known.
+/// All handles of a process on one database share one instance while one of them is open. Numbers of
+/// rolled-back transactions of other processes are not known.
 ///
 /// Thread rule: any thread.
 final class GivenNumbers: @unchecked Sendable {
   // @unchecked: guarded by `lock`.
 
-  /// A database, and the file through which its handles find each other.
+  /// A database, and the lock file through which its handles find each other.
   struct Scope: Hashable {
     let database: DatabaseIdentity
     let lockFile: FileIdentity
@@ -25,7 +25,7 @@ final class GivenNumbers: @unchecked Sendable {
 
   private let lock = Lock()
   private var nextTable: UInt32 = 0
-  /// By the tables' numbers.
+  /// By the number of the table.
   private(set) var nextKeys: [UInt32: Int64] = [:]
 
   /// The object shared by all handles on a database.
@@ -39,21 +39,21 @@ final class GivenNumbers: @unchecked Sendable {
     }
   }
 
-  /// The key that a table's next object gets, where the file says `key`.
+  /// The key of a table's next object, where the file says `key`.
   func nextKey(of table: UInt32, from key: Int64) -> Int64 {
     lock.withLock { max(key, nextKeys[table] ?? 0) }
   }
 
-  /// The number that the next table gets, where the file says `number`.
+  /// The number of the next table, where the file says `number`.
   func nextTable(from number: UInt32) -> UInt32 { lock.withLock { max(number, nextTable) } }
 
-  /// Records the numbers that a cancelled transaction has given.
+  /// Records the numbers that a rolled-back transaction has assigned.
   ///
   /// - Parameters:
-  ///   - nextTable: the number that its next table would have got.
-  ///   - nextKeys: of tables of the file, by number: the key after the last one that it gave.
-  ///   - tables: the numbers of all tables of the file; asked for now and then. Records of other tables are
-  ///     dropped: their numbers do not come back.
+  ///   - nextTable: the number of the next table that it would have created.
+  ///   - nextKeys: for tables of the file, by number: the key after the last one that it assigned.
+  ///   - tables: returns the numbers of all tables of the file; called rarely. Records of other tables are
+  ///     removed, since their numbers are not used again.
   func add(nextTable: UInt32, nextKeys: [(table: UInt32, key: Int64)], tables: () -> Set<UInt32>) {
     lock.withLock {
       self.nextTable = max(self.nextTable, nextTable)
@@ -65,6 +65,6 @@ final class GivenNumbers: @unchecked Sendable {
     }
   }
 
-  /// How many tables are recorded before those that no longer exist are searched for.
+  /// The number of recorded tables at which those that no longer exist are removed.
   private var leastPruned = 64
 }

@@ -1,40 +1,42 @@
-/// Looks up primary keys in one version of a table, beside the writer and many at a time.
+/// Looks up primary keys in one version of a table, concurrently with the writer and many at a time.
 ///
-/// The results hold for that version. Keys that follow each other in the table, as those of an input that is
+/// The results apply to that version. Keys that follow each other in the table, as in an input that is
 /// imported again, are found by reading on: one of them is looked up in the index, and the next ones are
-/// compared with the keys of the objects behind it. The others are looked up only in the large runs of the
+/// compared with the keys of the objects after it. All other keys are looked up only in the large runs of the
 /// index; the writer then looks them up in the small runs and in newer ones.
 ///
-/// Thread rule: confined; one for each thread. Its memory is used again.
+/// Thread rule: confined; one for each thread. Its memory is reused.
 package final class KeyScout {
   private var decoded = DecodedKeys([])
   private var decodedIDs: [UInt32] = []
-  /// How many pieces of an input are not followed, since the last ones were in another order than the table.
+  /// The number of pieces of the input that are not followed, since the last ones had another order than the
+  /// table.
   private var piecesToSkip = 0
   private var skipped = 0
   /// Bytes of the file that were read since its pages were last released.
   private var touched = 0
 
-  /// Following ends after this many keys that are elsewhere.
+  /// Following ends after this many keys that are elsewhere in the table.
   private static let mostStrays = 16
-  /// How often the index is asked for the next place in one piece.
+  /// The maximum number of index lookups for the next place, in one piece.
   private static let mostPlaces = 8
-  /// How many objects, or keys, without a counterpart are skipped.
+  /// The number of objects, or keys, without a counterpart that are skipped.
   private static let reach = 8
   private static let mostPiecesToSkip = 16
   private static let mostTouched = 4 << 20
-  /// Touching a place maps its surroundings too, 64 KiB on Linux.
+  /// Reading a place also maps its surroundings, 64 KiB on Linux.
   private static let surroundings = 64 << 10
 
   package init() {}
 
   /// - Parameters:
   ///   - base: the address that the spans' offsets are relative to.
-  ///   - keys: their bytes (`KeyTuple`); a null one is not found.
-  ///   - found: as many places; gets the key of the object that has each, or -1 when none is known to have
-  ///     it.
-  ///   - codes: as many places; gets the codes of the keys that were not found, for the writer's lookup.
-  /// - Returns: how many keys were looked up in the large runs.
+  ///   - keys: the bytes of the keys (`KeyTuple`); a null key is not found.
+  ///   - found: as many places; receives the key of the object that has each primary key, or -1 when none is
+  ///     known.
+  ///   - codes: as many places; receives the codes of the keys that were not found, for the writer's lookup.
+  /// - Returns: the number of keys that were looked up in the large runs.
+  /// - Complexity: O(n) where the keys follow each other, otherwise O(n log objects).
   /// - Complexity: O(n) where the keys follow each other, else O(n log objects).
   /// - Throws: `EngineError.damaged`.
   package func find(
@@ -58,7 +60,7 @@ package final class KeyScout {
 
   /// Releases the file's mapped pages now and then: see `KeyIndex.limitMapping`.
   ///
-  /// - Parameter bytes: how many of the file's bytes were read.
+  /// - Parameter bytes: the number of bytes of the file that were read.
   package func limitMapping(_ view: KeyView, bytes: Int) {
     touched += bytes
     guard touched >= Self.mostTouched else { return }
@@ -112,7 +114,7 @@ package final class KeyScout {
     piecesToSkip = isOfUse ? 0 : min(max(1, piecesToSkip * 2), Self.mostPiecesToSkip)
   }
 
-  /// The object that has a key, looked up in all runs; nil when none has.
+  /// The object that has a key, looked up in all runs; nil when there is none.
   private func place(of row: Int, _ piece: Piece) throws -> Int64? {
     if piece.keys[row].isNull { return nil }
     let code = piece.code(row)
@@ -133,7 +135,7 @@ package final class KeyScout {
     return nil
   }
 
-  /// Compares keys with those of the objects behind one, leaf by leaf.
+  /// Compares keys with those of the objects after a given one, leaf by leaf.
   ///
   /// - Returns: the first key that was not compared.
   private func follow(_ piece: Piece, from first: Int, _ object: Int64) throws -> Int {
@@ -141,7 +143,7 @@ package final class KeyScout {
     var last = object
     while row < piece.keys.count, last < .max, let leaf = try piece.leaf(of: last + 1) {
       let keys = try leaf.keys()
-      // The object is in this leaf, or was the last one of the leaf before.
+      // The object is in this leaf, or was the last one of the previous leaf.
       guard let place = keys.row(ofKey: last).map({ $0 + 1 }) ?? keys.row(ofKey: last + 1),
         place < leaf.rowCount
       else { break }
@@ -156,7 +158,7 @@ package final class KeyScout {
     return row
   }
 
-  /// Compares keys with decoded ones, side by side.
+  /// Compares keys with decoded ones in parallel.
   ///
   /// - Parameter object: returns the object of a decoded row.
   /// - Returns: the first key that was not compared, and whether too many were elsewhere.
@@ -191,9 +193,9 @@ package final class KeyScout {
 
   // MARK: Looking up
 
-  /// Looks the keys up that were not followed.
+  /// Looks up the keys that were not followed.
   ///
-  /// - Returns: how many they are.
+  /// - Returns: the number of these keys.
   private func lookUp(_ piece: Piece) throws -> Int {
     var wanted: [IndexEntry] = []
     for row in piece.keys.indices where piece.found[row] < 0 && !piece.keys[row].isNull {
@@ -202,12 +204,12 @@ package final class KeyScout {
       wanted.append(IndexEntry(code: code, object: Int64(row)))
     }
     if wanted.isEmpty || piece.view.runs.isEmpty { return wanted.count }
-    // Most keys of new objects pass no filter: then no order is needed.
+    // Most keys of new objects pass no filter; then no order is needed.
     if piece.view.runs.contains(where: { piece.view.filters[$0.root.entry.reference] == nil }) {
       IndexEntry.sort(&wanted)
     }
     let blocks = IndexBlocks(piece.tree.blocks, end: piece.tree.end)
-    // The object as a code, beside the number of its key.
+    // Pairs of the object as a code, and the number of its key.
     var candidates: [IndexEntry] = []
     func note(_ number: Int64, _ object: Int64) {
       candidates.append(IndexEntry(code: object, object: number))

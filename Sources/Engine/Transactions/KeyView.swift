@@ -1,20 +1,22 @@
-/// A table with a primary key in one version, for looking up keys beside the writer: see `KeyScout`.
+/// A table with a primary key in one version, for looking up keys concurrently with the writer: see
+/// `KeyScout`.
 ///
-/// Thread rule: `Sendable`; any thread. It keeps its snapshot, and so the version's pages: replace it now and
-/// then.
+/// Thread rule: `Sendable`; any thread. It retains its snapshot, and so the version's pages: replace it
+/// regularly.
 package struct KeyView: Sendable {
   package let table: Table
   /// The writer's filters of large runs.
   let filters: [BlockReference: KeyFilter]
   /// The large runs; each is searched for every key.
   let runs: [IndexRun]
-  /// The roots of these runs: the writer looks the keys up in all others.
+  /// The roots of these runs. The writer looks the keys up in all other runs.
   package let largeRuns: [BlockReference]
   private let filteredCount: Int
 
   package var version: UInt64 { table.version }
 
-  /// - Parameter editor: the table in a transaction that has not changed it yet and began from the table's
+  /// - Parameter editor: the table in a transaction that began from the table's version and has not changed
+  ///   it.
   ///   version.
   init(_ table: Table, _ editor: TableEditor) {
     self.table = table
@@ -24,7 +26,8 @@ package struct KeyView: Sendable {
     filteredCount = filters.count
   }
 
-  /// Whether the index has changed so much that keys would have to be looked up again in a large part of it.
+  /// True when the index has changed so much that keys would have to be looked up again in a large part of
+  /// it.
   package func isOutdated(_ editor: TableEditor) -> Bool {
     editor.index.hasLargeRuns(beside: largeRuns) || editor.index.filters.count != filteredCount
   }

@@ -1,4 +1,4 @@
-/// A value that is not of the new type of its column.
+/// A value that does not fit the new type of its column.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Misfit: Sendable, Equatable {
@@ -6,6 +6,6 @@ public struct Misfit: Sendable, Equatable {
   public let key: Int64
   /// Its position in the order of keys, from 0.
   public let row: Int
-  /// The value's spelling; bytes that are not UTF-8 are replaced.
+  /// The spelling of the value; bytes that are not UTF-8 are replaced.
   public let value: String
 }

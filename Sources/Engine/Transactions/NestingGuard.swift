@@ -1,7 +1,7 @@
 import Base
 
-/// Records which threads and queues are inside a write transaction, and on which file. A second transaction
-/// of the same thread or serial queue would wait for itself for ever, so it is refused.
+/// Records which threads and serial queues are inside a write transaction, and on which file. A second
+/// transaction of the same thread or queue would wait for itself forever, so it is refused.
 package enum NestingGuard {
   struct Entry: Equatable, Sendable {
     fileprivate let file: FileIdentity
@@ -40,8 +40,8 @@ package enum NestingGuard {
     }
   }
 
-  /// Runs `body` for a thread that waits for it inside transactions on these files. A transaction on one of
-  /// them would wait for ever for the waiting thread, so it is refused here too.
+  /// Runs `body` for a thread that waits for it inside transactions on these files. A transaction of `body`
+  /// on one of them would wait forever for the waiting thread, so it is refused too.
   package static func working<Result>(
     forOneInside files: [FileIdentity], _ body: () throws -> Result
   ) rethrows -> Result {

@@ -1,23 +1,23 @@
-/// Reads single objects in a transaction, with its own changes. Made for ascending keys: a leaf is opened
-/// once for all consecutive ones in it.
+/// Reads single objects in a transaction, with its own changes. For ascending keys: a leaf is opened once for
+/// all consecutive objects in it.
 ///
 /// After a change to the table it finds its object again by the key.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: confined to the transaction's thread.
 package struct ObjectReader {
   private let editor: TableEditor
-  /// The columns that `value` counts.
+  /// The columns by which `value` numbers them.
   package private(set) var shape: RowShape
-  /// The key of the object; nil before the first `go`, and when there was none.
+  /// The key of the current object; nil before the first `go`, and when there was none.
   package private(set) var key: Int64?
   private var leaf: OpenedLeaf?
-  /// Its row in the leaf.
+  /// The row of the object in the leaf.
   private var place = 0
-  /// How many objects come before the leaf.
+  /// The number of objects before the leaf.
   private var leafPosition = 0
-  /// Kept while the next objects are in other leaves.
+  /// Kept when the next objects are in other leaves.
   private var reader: LeafReader?
-  /// The table's changes when the leaf was found.
+  /// The table's change count when the leaf was found.
   private var changeCount: Int
 
   private enum OpenedLeaf {
@@ -54,7 +54,7 @@ package struct ObjectReader {
 
   // MARK: Going
 
-  /// Goes to the object with a key; false when there is none.
+  /// Moves to the object with a key; returns false when there is none.
   ///
   /// - Throws: `EngineError.damaged`, `.transactionEnded`.
   package mutating func go(to key: Int64) throws -> Bool {
@@ -62,7 +62,7 @@ package struct ObjectReader {
     forgetWhatChanged()
     self.key = nil
     return try editor.use {
-      // Most ascending keys lie in the same leaf as the one before.
+      // Most ascending keys are in the same leaf as the previous one.
       if let leaf, let row = leaf.row(ofKey: key) {
         (self.key, place) = (key, row)
         return true
@@ -75,9 +75,9 @@ package struct ObjectReader {
     }
   }
 
-  /// Goes to the object at a position in the order of keys, from 0; false when there is none.
+  /// Moves to the object at a position in the order of keys, from 0; returns false when there is none.
   ///
-  /// - Throws: as `go(to:)`.
+  /// - Throws: the errors of `go(to:)`.
   package mutating func go(toPosition position: Int) throws -> Bool {
     forgetWhatChanged()
     key = nil
@@ -110,7 +110,7 @@ package struct ObjectReader {
     return leaf
   }
 
-  /// True when the table is as it was when the leaf was found.
+  /// True when the table has not changed since the leaf was found.
   private var isCurrent: Bool {
     changeCount == editor.tree.changeCount && shape === editor.shape
   }
@@ -122,7 +122,7 @@ package struct ObjectReader {
     (leaf, reader) = (nil, nil)
   }
 
-  /// The leaf of the object; nil when there is no object any more.
+  /// The leaf of the object; nil when the object no longer exists.
   private mutating func current() throws -> OpenedLeaf? {
     guard let key else { return nil }
     if isCurrent { return leaf }
@@ -133,8 +133,8 @@ package struct ObjectReader {
 
   /// A value of the object; null when there is no object.
   ///
-  /// - Parameter column: its place in the schema; null where there is none.
-  /// - Throws: as `go(to:)`.
+  /// - Parameter column: the index of the column in the schema; null where there is none.
+  /// - Throws: the errors of `go(to:)`.
   package mutating func value(_ column: Int) throws -> Value {
     guard let leaf = try current(), shape.columns.indices.contains(column) else { return .null }
     return try editor.use { try value(leaf, column) }
@@ -155,7 +155,7 @@ package struct ObjectReader {
 
   /// Calls `body` with the bytes of a value; nil when it is null.
   ///
-  /// - Throws: as `go(to:)`, and the errors of `body`.
+  /// - Throws: the errors of `go(to:)` and of `body`.
   package mutating func withSpelling<Result>(
     _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
@@ -172,9 +172,9 @@ package struct ObjectReader {
     }
   }
 
-  /// Calls `body` with the object's primary key; with nil where a part of it is null, or there is no object.
+  /// Calls `body` with the object's primary key; with nil when a part of it is null, or there is no object.
   ///
-  /// - Parameter columns: those of the key, in its order.
+  /// - Parameter columns: the key's columns, in its order.
   package mutating func withKey<Result>(
     _ columns: [Int], _ body: (UnsafeRawBufferPointer?) throws -> Result
   ) throws -> Result {
@@ -190,16 +190,16 @@ package struct ObjectReader {
     return try key.withUnsafeBytes { try body($0) }
   }
 
-  /// Whether the object has a primary key.
+  /// Returns whether the object has the given primary key.
   ///
-  /// - Parameter columns: those of the key, in its order.
+  /// - Parameter columns: the key's columns, in its order.
   package mutating func has(_ key: UnsafeRawBufferPointer, _ columns: [Int]) throws -> Bool {
     try withKey(columns) { $0.map { Bytes.areEqual($0, key) } ?? false }
   }
 
   /// All values of the object; nil when there is no object.
   ///
-  /// - Throws: as `go(to:)`.
+  /// - Throws: the errors of `go(to:)`.
   package mutating func row() throws -> Row? {
     guard let leaf = try current(), let key else { return nil }
     return try editor.use {

@@ -4,21 +4,21 @@ import Base
 ///
 /// Thread rule: `Sendable`.
 public struct ObjectStep: Sendable {
-  /// How an object differs.
+  /// The kind of difference.
   public enum Kind: String, Sendable, CaseIterable {
-    /// Only the later version has it.
+    /// Only the later version has the object.
     case inserted
-    /// Only the earlier version has it.
+    /// Only the earlier version has the object.
     case deleted
-    /// Both have it, with other values.
+    /// Both versions have the object, with different values.
     case changed
   }
 
-  /// How it differs.
+  /// The kind of difference.
   public let kind: Kind
-  /// The object: as it is in the later version; one that was deleted as it was.
+  /// The object as it is in the later version; a deleted object as it was in the earlier one.
   public let object: Row
-  /// The values that differ, of an object that was changed, in the order of the columns.
+  /// For a changed object, the values that differ, in the order of the columns.
   public let properties: [PropertyChange]
 
   package init(kind: Kind, object: Row, properties: [PropertyChange]) {
@@ -35,13 +35,14 @@ extension Table {
   /// object that was deleted and added again has changed if its values differ, and otherwise is not reported.
   ///
   /// - Parameters:
-  ///   - old: an earlier version of the same table, or a later one: then insertions are reported as
+  ///   - old: an earlier version of the same table, or a later one: insertions are then reported as
   ///     deletions.
   ///   - filter: only objects that match it in one of the versions; nil: all.
-  ///   - body: gets each object, on the caller's thread.
-  /// - Complexity: O(changed nodes + rows of changed leaves) to find them, and O(log n) for each: shared
-  ///   parts are skipped. Memory is that of the keys that were found.
-  /// - Throws: `EngineError.invalidArgument` for two tables, `.damaged`; `QueryError`; the errors of `body`.
+  ///   - body: receives each object, on the caller's thread.
+  /// - Complexity: O(changed nodes + rows of changed leaves) to find the objects, as shared parts are
+  ///   skipped, and O(log n) for each. Memory: the keys found.
+  /// - Throws: `EngineError.invalidArgument` for two different tables, `.damaged`; `QueryError`; the errors
+  ///   of `body`.
   public func forEachChange(
     since old: Table, where filter: Predicate? = nil, _ body: (ObjectStep) throws -> Void
   ) throws {
@@ -62,10 +63,10 @@ extension Table {
     }
   }
 
-  /// How many objects differ from an earlier version of the table.
+  /// Counts the objects that differ from an earlier version of the table, by kind.
   ///
-  /// - Complexity: as `forEachChange`; of the objects only those are read that were deleted and added again.
-  /// - Throws: as `forEachChange`.
+  /// - Complexity: that of `forEachChange`; only objects that were deleted and added again are read.
+  /// - Throws: the errors of `forEachChange`.
   public func changeCounts(
     since old: Table, where filter: Predicate? = nil
   ) throws -> [ObjectStep.Kind: Int] {
@@ -74,10 +75,9 @@ extension Table {
 }
 
 extension Snapshot {
-  /// The tables that differ from an earlier version, or a later one; `Table.forEachChange` reports their
-  /// changes.
+  /// The tables that differ from an earlier or later version; `Table.forEachChange` reports their changes.
   ///
-  /// - Complexity: O(tables), where both are of one file.
+  /// - Complexity: O(tables), if both versions are of the same file.
   /// - Throws: `EngineError.damaged`.
   public func changes(since old: Snapshot) throws -> TableChanges {
     try TableChanges(from: old, to: self)

@@ -1,11 +1,11 @@
 /// The spellings of one object in some columns.
 ///
-/// Unsafe for speed: it points into its maker's memory, and is valid during the call that receives it.
+/// Unsafe for speed: it points into the memory of the sweep, and is valid during the call that receives it.
 package struct ObjectFields {
   fileprivate let columns: UnsafePointer<(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)>
   fileprivate let row: Int
 
-  /// The spelling in a column, counted among those of the sweep; nil for null.
+  /// The spelling in a column, by its index among the sweep's columns; nil for null.
   @inline(__always)
   package func field(_ column: Int) -> UnsafeRawBufferPointer? {
     let (base, spans) = columns[column]
@@ -16,21 +16,21 @@ package struct ObjectFields {
 }
 
 extension ObjectFields {
-  /// Whether the object has a primary key, when the sweep's first columns are those of the key.
+  /// Returns whether the object has a primary key, if the sweep's first columns are those of the key.
   ///
   /// - Parameters:
-  ///   - key: its bytes.
-  ///   - columns: how many columns the key has.
+  ///   - key: the bytes of the primary key.
+  ///   - columns: the number of the key's columns.
   @inline(__always)
   package func has(_ key: UnsafeRawBufferPointer, columns: Int) -> Bool {
     KeyTuple.areEqual(key, columns: columns, field)
   }
 }
 
-/// Reads some columns of many objects, of a version or in a transaction, in the order of their keys.
+/// Reads some columns of many objects in the order of their keys, in a version or in a transaction.
 ///
-/// If many objects of a leaf are wanted, its columns are decoded in pieces, which costs a small part of
-/// reading value by value; if few are, each is read singly.
+/// If many objects of a leaf are requested, its columns are decoded in pieces, which costs a small part of
+/// reading each value; if few are, each is read alone.
 ///
 /// Thread rule: confined; in a transaction, to its thread.
 package final class ObjectSweep {
@@ -43,26 +43,26 @@ package final class ObjectSweep {
   private let columns: [Int]
   private let columnIDs: [UInt32]
   private let decoded: [DecodedColumn]
-  /// The reader of a transaction.
+  /// The reader in a transaction.
   private var single: ObjectReader?
-  /// In a version: the leaf that a single object was read from last.
+  /// In a version, the leaf from which a single object was read last.
   private var singleLeaf: Leaf?
   private var singleArena: [UInt8] = []
   private var singleSpans: [TextSpan] = []
 
   /// Fewer objects are looked up one by one.
   private static let fewObjects = 8
-  /// A piece is decoded when at least one in this many of its rows is wanted.
+  /// A piece is decoded when at least one in this many of its rows is requested.
   private static let sparseness = 16
   private static let pieceRows = 2048
 
-  /// - Parameter columns: their places among the table's, which has them.
+  /// - Parameter columns: indices of columns of the table.
   package convenience init(_ editor: TableEditor, columns: [Int]) {
     self.init(.transaction(editor), editor.schema, columns)
     single = ObjectReader(editor)
   }
 
-  /// - Parameter columns: their places among the table's, which has them.
+  /// - Parameter columns: indices of columns of the table.
   package convenience init(_ table: Table, columns: [Int]) {
     self.init(.version(table), table.schema, columns)
   }
@@ -81,13 +81,13 @@ package final class ObjectSweep {
     }
   }
 
-  /// Calls `body` with the objects' places in the list and their fields, until it returns false.
+  /// Calls `body` with the objects' indices in the list and their fields, until it returns false.
   ///
   /// - Parameters:
   ///   - objects: keys, not descending.
-  ///   - first: the place to begin with.
-  ///   - body: gets nil for an object that does not exist. Must not change the table, unless it returns
-  ///     false.
+  ///   - first: the index to begin with.
+  ///   - body: receives nil for an object that does not exist. It must not change the table, except before it
+  ///     returns false.
   /// - Throws: `EngineError.damaged`, and the errors of `body`.
   package func run(
     _ objects: [Int64], from first: Int = 0, _ body: (Int, ObjectFields?) throws -> Bool
@@ -119,15 +119,15 @@ package final class ObjectSweep {
     }
   }
 
-  /// All objects of the list that may lie in a leaf; at least one.
+  /// Visits all objects of the list that may be in a leaf, at least one.
   ///
-  /// - Returns: false when `body` has.
+  /// - Returns: false when `body` has returned false.
   private func run(
     _ objects: [Int64], _ next: inout Int, in leaf: Leaf,
     _ body: (Int, ObjectFields?) throws -> Bool
   ) throws -> Bool {
     let first = next
-    // Nil for objects that do not exist: they have a place in the list, too.
+    // Nil for objects that do not exist, since they have an index in the list too.
     var rows: [Int?] = []
     try use {
       let keys = try leaf.keys()
@@ -186,7 +186,7 @@ package final class ObjectSweep {
 
   // MARK: One by one
 
-  /// - Returns: false when the object is not there.
+  /// - Returns: false when the object does not exist.
   private func copyFromTransaction(_ object: Int64) throws -> Bool {
     guard try single?.go(to: object) == true else { return false }
     for column in columns { try single?.withSpelling(column) { try copy($0) } }
@@ -225,7 +225,7 @@ package final class ObjectSweep {
       case .version(let table): try copy(object, from: table)
       }
     guard isThere else { return try body(place, nil) }
-    // An address is needed even if nothing is read.
+    // Provides an address even if nothing is read.
     singleArena.append(0)
     return try singleArena.withUnsafeBytes { arena in
       try singleSpans.withUnsafeBufferPointer { spans in

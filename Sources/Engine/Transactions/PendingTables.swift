@@ -2,13 +2,13 @@
 ///
 /// Thread rule: the transaction's thread.
 final class PendingTables {
-  /// Its state at the beginning of the transaction.
+  /// The state at the beginning of the transaction.
   let root: PendingRoot
   /// A catalogue of these tables alone.
   var catalogue: Catalogue
-  /// By the tables' names.
+  /// By table name.
   var editors: [String: TableEditor] = [:]
-  /// Whether the transaction has begun it.
+  /// True when this transaction has begun it.
   let isNew: Bool
 
   init(_ root: PendingRoot, _ catalogue: Catalogue, isNew: Bool) {

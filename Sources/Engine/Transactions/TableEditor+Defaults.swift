@@ -7,12 +7,12 @@ extension TableSchema {
   }
 }
 
-/// Rows without some of the table's columns, as an import may have them: their objects get the columns'
-/// defaults there. A null that a row does have stays null.
+/// Adds rows that lack some of the table's columns, as in an import; their objects get the columns' defaults.
+/// A null in a row remains null.
 extension TableEditor {
-  /// The cluster, with each missing column of the table added and filled with its default.
+  /// Returns the cluster with each missing column of the table added and filled with its default.
   ///
-  /// - Complexity: O(columns) when none is missing, else O(bytes).
+  /// - Complexity: O(columns) when none is missing, otherwise O(bytes).
   func withDefaults(_ cluster: EncodedCluster) throws -> EncodedCluster {
     var missing: [(id: UInt32, spelling: [UInt8])] = []
     for (column, id) in zip(schema.columns, schema.columnIDs) {
@@ -37,8 +37,8 @@ extension TableEditor {
   ///
   /// - Parameters:
   ///   - absent: the columns that get their default in all rows; their spans are null.
-  ///   - keysAreNew: as for the other `append`.
-  /// - Throws: as the other `append`.
+  ///   - keysAreNew: as in the other `append`.
+  /// - Throws: the errors of the other `append`.
   package func append(
     arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int,
     absent: [Int], keysAreNew: Bool = false
@@ -58,7 +58,7 @@ extension TableEditor {
       let span = TextSpan(offset: offset, length: UInt32(clamping: spelling.count))
       for row in 0..<rowCount { rows[row * defaults.count + column] = span }
     }
-    // A spare byte, so that there is a pointer for the empty spelling.
+    // A spare byte provides a pointer for the empty spelling.
     bytes.append(0)
     try bytes.withUnsafeBytes { bytes in
       try rows.withUnsafeBufferPointer {

@@ -1,6 +1,6 @@
 /// The secondary indexes of a table inside a write transaction.
 extension TableEditor {
-  /// The places of the columns with a secondary index, ascending.
+  /// The indices of the columns with a secondary index, ascending.
   package var indexedColumns: [Int] { valueIndexes.compactMap(place) }
 
   private func place(_ index: ValueIndex) -> Int? { schema.columnIDs.firstIndex(of: index.column) }
@@ -30,10 +30,10 @@ extension TableEditor {
 
   // MARK: The set of indexes
 
-  /// Gives a column a secondary index, unless it has one.
+  /// Adds a secondary index for a column, unless it has one.
   ///
   /// - Complexity: O(n log n); memory is bounded.
-  /// - Throws: `EngineError.damaged`, `.system`; the table is then as it was.
+  /// - Throws: `EngineError.damaged`, `.system`; the table is then unchanged.
   package func addIndex(ofColumn column: Int) throws {
     try use {
       guard schema.columns.indices.contains(column) else {
@@ -47,7 +47,7 @@ extension TableEditor {
       do {
         try enterAll(added, column)
       } catch {
-        // Frees the blocks written for it: nothing refers to them.
+        // Frees the blocks written for it, which nothing refers to.
         try added.removeAll()
         throw error
       }
@@ -57,7 +57,7 @@ extension TableEditor {
     }
   }
 
-  /// Drops a column's secondary index, if it has one. To be called before the column goes.
+  /// Removes a column's secondary index, if there is one. Call it before removing the column.
   ///
   /// - Complexity: O(nodes of the index).
   package func dropIndex(ofColumn column: Int) throws {
@@ -69,7 +69,7 @@ extension TableEditor {
     }
   }
 
-  /// Rebuilds a column's index after its type has changed, which changes the codes of its values.
+  /// Rebuilds a column's index after a change of its type, which changes the codes of its values.
   func remakeIndex(ofColumn column: Int) throws {
     guard let index = valueIndex(ofColumn: column) else { return }
     let reading = schema.columns[column].reading
@@ -101,11 +101,11 @@ extension TableEditor {
 
   // MARK: Objects
 
-  /// Adds the entries of objects that have just been added, whose keys follow each other.
+  /// Adds the entries of objects that were just added, whose keys are consecutive.
   ///
   /// - Parameters:
-  ///   - base: what the spans' offsets count from.
-  ///   - first: the spans of the first one, which those of the others follow.
+  ///   - base: the address that the spans' offsets are relative to.
+  ///   - first: the spans of the first object, followed by those of the others.
   func enter(
     base: UnsafeRawPointer, _ first: UnsafePointer<TextSpan>, rowCount: Int, firstObject: Int64
   ) {
@@ -140,15 +140,15 @@ extension TableEditor {
     return value.spelling.withUnsafeBytes { index.code.code($0) }
   }
 
-  /// An entry that a change makes necessary.
+  /// A new entry that a change requires.
   struct NewEntry {
     let index: ValueIndex
     /// Nil: the new value does not fit the column's type.
     let code: Int64?
   }
 
-  /// The entries that an object needs when some of its values change: none if its code stays, so that an
-  /// index does not grow without need.
+  /// The entries that an object needs when some of its values change. None if its code stays the same, so
+  /// that an index does not grow without need.
   func newEntries(
     of key: Int64, _ changes: [(column: Int, value: Value)]
   ) throws -> [NewEntry] {
@@ -164,7 +164,7 @@ extension TableEditor {
     return entries
   }
 
-  /// The same when all of its values are replaced by spellings.
+  /// The entries that an object needs when spellings replace all of its values.
   func newEntries(
     of key: Int64, base: UnsafeRawPointer, row: UnsafePointer<TextSpan>
   ) throws -> [NewEntry] {
@@ -183,7 +183,7 @@ extension TableEditor {
     for entry in entries { entry.index.add(entry.code, of: object) }
   }
 
-  /// The code of an object's present value.
+  /// The code of an object's current value.
   private func code(of key: Int64, _ column: Int, _ index: ValueIndex) throws -> Int64? {
     var objects = ObjectReader(self)
     guard try objects.go(to: key) else { return nil }
@@ -192,7 +192,7 @@ extension TableEditor {
 
   // MARK: Writing
 
-  /// Writes entries when there are many. Call when every entered object is in place.
+  /// Writes entries when there are many. Call it when every entered object has been added.
   func limitValueIndexes() throws {
     for index in valueIndexes {
       guard let column = place(index) else { continue }
@@ -204,14 +204,14 @@ extension TableEditor {
   func sealValueIndexes() throws -> [Catalogue.Index] {
     try valueIndexes.compactMap { index in
       guard let column = place(index) else { return nil }
-      // A value did not fit the column, whose type was not widened.
+      // A value did not fit the column, and the column's type was not widened.
       if !index.isComplete { try remakeIndex(ofColumn: column) }
       let runs = try index.seal(objects: tree.count) { try removeOutdated(&$0, index, column) }
       return Catalogue.Index(column: index.column, index.code, runs: runs)
     }
   }
 
-  /// Removes the entries whose objects are gone or have another value.
+  /// Removes the entries whose objects no longer exist or have another value.
   func removeOutdated(
     _ entries: inout [IndexEntry], _ index: ValueIndex, _ column: Int
   ) throws {

@@ -1,14 +1,14 @@
-/// Adding single objects, and converting values to the form that columns keep.
+/// Adds single objects, and converts values to the form that columns store.
 extension TableEditor {
-  /// The facts about the table's columns for adding an object, and memory for its row.
+  /// The facts about the table's columns that adding an object needs, and memory for its row.
   struct Insertion {
     struct Rule {
       let type: ColumnType
-      /// Whether a value of the type is kept as it is.
+      /// True when a value of this type is stored unchanged.
       let isPlain: Bool
     }
     let rules: [Rule]
-    /// The only column of the primary key.
+    /// The primary key's column, if the key has only one.
     let key: Int?
     let hasKey: Bool
     var row = SpelledRow()
@@ -58,7 +58,7 @@ extension TableEditor {
     }
   }
 
-  /// Converts a value to the one that the column keeps.
+  /// Converts a value to the form that the column stores.
   func fit(_ value: inout Value, column index: Int) throws {
     let column = schema.columns[index]
     if case .null = value {
@@ -69,7 +69,7 @@ extension TableEditor {
       return
     }
     guard let fitting = value.converted(to: column.type) else {
-      // Ints are allowed among doubles: the message says why this one is not.
+      // Ints are allowed in columns of doubles; the message says why this one is not.
       let isLarge = value.columnType == .int && column.type == .double
       throw EngineError.invalidValue(
         table: name, column: column.name, value: value.described,

@@ -15,7 +15,7 @@ extension TableEditor {
       })
   }
 
-  /// The key that some changes give an object; nil when none of them is in the key.
+  /// The key of an object after some changes; nil when none of them changes a column of the key.
   ///
   /// - Throws: `EngineError.noSuchObject`, `.damaged`.
   func changedKey(of object: Int64, _ changes: [(column: Int, value: Value)]) throws -> [UInt8]? {
@@ -35,7 +35,7 @@ extension TableEditor {
 
   /// Calls `body` with the keys of rows of spellings; not at all when the table has no key.
   ///
-  /// - Parameter first: the first of the rows' spans, as many a row as the table has columns.
+  /// - Parameter first: the first of the rows' spans; each row has as many as the table has columns.
   func withKeys(
     _ base: UnsafeRawPointer, _ first: UnsafePointer<TextSpan>, _ rowCount: Int,
     _ body: (UnsafeRawPointer, UnsafeBufferPointer<TextSpan>) throws -> Void

@@ -1,22 +1,22 @@
 /// The primary key of a table inside a write transaction.
 extension TableEditor {
-  /// The primary key's columns, in its order; empty when the table has none.
+  /// The indices of the primary key's columns, in its order; empty when there is no key.
   package var keyColumns: [Int] { schema.keyColumns }
 
-  /// Their names, for messages.
+  /// The names of the key's columns, for messages.
   var keyDescription: String { schema.keyNames.joined(separator: ", ") }
 
   // MARK: Finding
 
-  /// Looks up primary keys, with the transaction's own changes. Made for many at a time.
+  /// Looks up primary keys, with the transaction's own changes; for many at a time.
   ///
   /// - Parameters:
   ///   - base: the address that the spans' offsets are relative to.
-  ///   - keys: their bytes (`KeyTuple`); a null one is not found.
-  ///   - codes: of the keys, from a `KeyScout`; nil: they are computed here.
-  ///   - passedOver: the roots of large runs of the index in which a `KeyScout` has not found them.
-  ///   - found: as many places; gets the key of the object that has each, or -1. Keys of objects are never
-  ///     negative.
+  ///   - keys: the bytes of the keys (`KeyTuple`); a null key is not found.
+  ///   - codes: the codes of the keys, from a `KeyScout`; nil: they are computed here.
+  ///   - passedOver: the roots of large runs of the index in which a `KeyScout` has not found the keys.
+  ///   - found: as many places; receives the key of the object that has each primary key, or -1. Keys of
+  ///     objects are never negative.
   /// - Complexity: O(n log objects) for n keys; each block on the way is opened once.
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
   package func find(
@@ -38,7 +38,7 @@ extension TableEditor {
         return
       }
       for index in keys.indices { found[index] = -1 }
-      // The number of the key beside its code.
+      // Pairs of a key's code and its number.
       var wanted: [IndexEntry] = []
       wanted.reserveCapacity(keys.count)
       let keyCode = schema.keyCode
@@ -59,7 +59,7 @@ extension TableEditor {
     }
   }
 
-  /// Notes how many keys were looked up in some runs of the index beside the transaction: runs that are
+  /// Notes how many keys were looked up in some runs of the index outside the transaction: runs that are
   /// searched often get a filter.
   package func noteLookedUp(_ count: Int, in runs: [BlockReference]) throws {
     if count > 0 { try use { try index.note(lookedUp: count, in: runs) } }
@@ -71,7 +71,7 @@ extension TableEditor {
   ) throws -> Int64 {
     var found: Int64 = -1
     var count = 0
-    // Made only when there is something to read: most keys of new objects are not found.
+    // Created only when there is something to read: most keys of new objects are not found.
     var objects: ObjectReader?
     try index.find(code) { object in
       guard object >= 0, object < table.nextKey else { throw outOfRange(object) }
@@ -85,15 +85,15 @@ extension TableEditor {
     return found
   }
 
-  /// The objects that may have some keys, ascending, each as a code, beside the number of its key.
+  /// The objects that may have the keys, ascending, each as a code paired with the number of its key.
   ///
   /// - Parameters:
-  ///   - wanted: the keys' codes, in the order that the index asks for, and their numbers.
-  ///   - keys: all numbers are below it.
+  ///   - wanted: the codes of the keys in the order that the index requires, with their numbers.
+  ///   - keys: an upper bound of all numbers.
   private func candidates(
     _ wanted: [IndexEntry], keys: Int, passingOver passedOver: [BlockReference]
   ) throws -> [IndexEntry] {
-    // Most keys have one; by the keys' numbers, they often ascend already.
+    // Most keys have one candidate; in the order of the keys, these often ascend already.
     var objects = [Int64](repeating: -1, count: keys)
     var more: [IndexEntry] = []
     try index.find(wanted.lazy.map(\.code), passingOver: passedOver) { position, object in
@@ -125,9 +125,9 @@ extension TableEditor {
     }
   }
 
-  /// The key of the object that has a primary key; nil when none has, as with null.
+  /// The key of the object with a primary key; nil when there is none, and for null.
   package func find(_ value: Value) throws -> Int64? {
-    // Also looked up for null, so that a table without a primary key and an ended transaction are errors.
+    // Looked up for null too, so that a table without a primary key and an ended transaction are errors.
     let type = schema.keyColumns.first.map { schema.columns[$0].type } ?? .text
     try checkParts(1)
     for spelling in value.keySpellings(in: type) {
@@ -136,7 +136,7 @@ extension TableEditor {
     return nil
   }
 
-  /// The key of the object that has a primary key, given as its values in the key's order.
+  /// The key of the object with a primary key, given by its values in the key's order.
   package func find(_ values: [Value]) throws -> Int64? {
     if values.count == 1 { return try find(values[0]) }
     try checkParts(values.count)
@@ -158,7 +158,7 @@ extension TableEditor {
     let span = TextSpan(offset: 0, length: UInt32(clamping: spelling.count))
     return try spelling.withUnsafeBytes { bytes in
       try withUnsafePointer(to: span) { span in
-        // Without bytes nothing is read: any address will do.
+        // Without bytes nothing is read: any address is valid.
         try body(
           bytes.baseAddress ?? UnsafeRawPointer(span), UnsafeBufferPointer(start: span, count: 1))
       }
@@ -179,7 +179,7 @@ extension TableEditor {
       value: KeyTuple.described(spelling, columns: schema.keyColumns.count))
   }
 
-  /// Adds the primary key of an object that is about to be added.
+  /// Adds the primary key of an object that will be added next.
   ///
   /// - Throws: `EngineError.duplicateKey`.
   func addKey(_ spelling: UnsafeRawBufferPointer, of object: Int64) throws {
@@ -188,9 +188,9 @@ extension TableEditor {
     index.add(IndexEntry(code: code, object: object))
   }
 
-  /// Adds the primary key that will replace an object's present one.
+  /// Adds the primary key that will replace an object's current one.
   ///
-  /// - Throws: `EngineError.noSuchObject`: the index must not name an object that never existed;
+  /// - Throws: `EngineError.noSuchObject`, since the index must not name an object that never existed;
   ///   `.duplicateKey`.
   func changeKey(of object: Int64, to spelling: [UInt8]) throws {
     if try find(spelling) == object { return }
@@ -201,7 +201,7 @@ extension TableEditor {
     try spelling.withUnsafeBytes { try addKey($0, of: object) }
   }
 
-  /// Adds the primary keys of objects that are about to be added, whose own keys follow each other.
+  /// Adds the primary keys of objects that will be added next and have consecutive keys.
   func addKeys(
     base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>, codes: [Int64]? = nil,
     firstObject: Int64, areNew: Bool
@@ -220,7 +220,7 @@ extension TableEditor {
     }
   }
 
-  /// - Throws: `EngineError.duplicateKey` for a key that exists already, or occurs twice.
+  /// - Throws: `EngineError.duplicateKey` for a key that already exists or occurs twice.
   private func checkNew(_ base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>) throws {
     try withUnsafeTemporaryAllocation(of: Int64.self, capacity: max(keys.count, 1)) { found in
       found.initialize(repeating: -1)
@@ -259,7 +259,7 @@ extension TableEditor {
     }
   }
 
-  /// Writes entries when there are many. Call when every object whose key was added is in place.
+  /// Writes entries when there are many. Call it when every object whose key was added has been added.
   func limitIndex() throws {
     if !schema.keyColumns.isEmpty { try index.limitMemory(removeOutdated) }
     try limitValueIndexes()
@@ -267,9 +267,9 @@ extension TableEditor {
 
   // MARK: Merging
 
-  /// Removes the entries whose objects are gone or have another key.
+  /// Removes the entries whose objects no longer exist or have another key.
   ///
-  /// - Throws: `EngineError.invalidKey` when two objects have the same.
+  /// - Throws: `EngineError.invalidKey` when two objects have the same key.
   func removeOutdated(_ entries: inout [IndexEntry]) throws {
     if schema.keyColumns.isEmpty { return entries = [] }
     let order = entries.indices.sorted { entries[$0].object < entries[$1].object }
@@ -300,7 +300,7 @@ extension TableEditor {
     key.withUnsafeBytes { KeyTuple.described($0, columns: schema.keyColumns.count) }
   }
 
-  /// - Parameter spellings: the keys of those entries that share their code with another.
+  /// - Parameter spellings: the keys of the entries that share their code with another entry.
   private func checkUnique(
     _ entries: [IndexEntry], _ spellings: [Int: [UInt8]]
   ) throws {

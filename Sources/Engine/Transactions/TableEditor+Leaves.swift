@@ -12,7 +12,7 @@ extension TableEditor: LeafSource {
       case .open(let open, _): leaf = try use { try copy(open, at: position) }
       }
       position += UInt64(leaf.rowCount)
-      // The leaf stays, whatever `body` does, its own queries included.
+      // Keeps the leaf alive, whatever `body` does, including queries of its own.
       let goesOn = try withExtendedLifetime(leaf) { try translatingErrors(path) { try body(leaf) } }
       if !goesOn { return }
       try checkUnchanged(since: changes)
@@ -22,7 +22,7 @@ extension TableEditor: LeafSource {
   package var changeCount: Int { tree.changeCount &+ schemaChangeCount }
 
   package func checkUnchanged(since changes: Int) throws {
-    // The transaction may have ended: then others may write over the table's pages.
+    // The transaction may have ended; then other writers may overwrite the table's pages.
     try use {}
     guard changeCount == changes else {
       throw EngineError.invalidArgument(
@@ -36,7 +36,7 @@ extension TableEditor: LeafSource {
       switch try tree.place(ofKey: key) {
       case nil: nil
       case .stored(let entry, _): try store.leaf(entry)
-      // Without rows it has no place among the others.
+      // Without rows it has no position among the other leaves.
       case .open(let open, let position): open.count == 0 ? nil : try copy(open, at: position)
       }
     }
@@ -56,7 +56,7 @@ extension TableEditor: LeafSource {
     }
   }
 
-  /// An open leaf as it is now.
+  /// A copy of an open leaf in its current state.
   private func copy(_ open: OpenLeaf, at position: UInt64) throws -> Leaf {
     if leafCopies.changes != tree.changeCount {
       leafCopies = LeafCopies(changes: tree.changeCount)
@@ -78,9 +78,9 @@ extension TableEditor: LeafSource {
   }
 }
 
-/// Leaves of a transaction that are in memory only, encoded as they would be in the file.
+/// The leaves of a transaction that exist only in memory, encoded as they would be in the file.
 struct LeafCopies {
-  /// The state of the table at which they were encoded.
+  /// The table's change count when they were encoded.
   let changes: Int
   /// By the number of objects before them.
   var leaves: [UInt64: Leaf] = [:]

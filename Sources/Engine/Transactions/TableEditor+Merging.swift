@@ -1,8 +1,8 @@
-/// The changes of a compaction in use: none of them is visible to readers.
+/// The changes of a compaction in use, none of which readers can see.
 extension TableEditor {
-  /// Replaces the leaves of a group by the cluster that they were merged into.
+  /// Replaces the leaves of a group by the cluster into which they were merged.
   ///
-  /// - Returns: false, without any change, when these leaves are no longer there.
+  /// - Returns: false, without any change, when these leaves no longer exist.
   func put(_ merged: MergedGroup) throws -> Bool {
     try use {
       let entries = merged.group.entries
@@ -14,8 +14,8 @@ extension TableEditor {
 
   /// Merges the runs of each index into one, if that saves an eighth, and removes outdated entries.
   ///
-  /// - Parameter isFixed: true for runs that older versions keep.
-  /// - Complexity: O(entries): an index is written as a whole, as by a commit that merges large runs.
+  /// - Parameter isFixed: returns true for runs that older versions keep.
+  /// - Complexity: O(entries): an index is written as a whole, as in a commit that merges large runs.
   func mergeRuns(isFixed: (IndexRun) -> Bool) throws {
     try use {
       let objects = tree.count

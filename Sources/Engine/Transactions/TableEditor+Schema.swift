@@ -1,7 +1,7 @@
-/// Changing a table's columns, name and existence inside a write transaction.
+/// Changes a table's columns and name, and deletes the table, inside a write transaction.
 ///
-/// Clusters keep columns by numbers that are never used again, as spellings. So most changes write only the
-/// schema: a removed column is not read any more, and stays in the clusters until they are rewritten.
+/// Clusters store columns as spellings, by numbers that are never reused. So most changes write only the
+/// schema: a removed column is no longer read, and stays in the clusters until they are rewritten.
 extension TableEditor {
   private func take(_ next: TableSchema) {
     schema = next
@@ -12,8 +12,8 @@ extension TableEditor {
 
   /// Adds a column at the end. Existing objects get its default.
   ///
-  /// - Complexity: O(1) without a default, else O(bytes of the table).
-  /// - Throws: `EngineError.invalidSchema`; nothing has changed then.
+  /// - Complexity: O(1) without a default, otherwise O(bytes of the table).
+  /// - Throws: `EngineError.invalidSchema`; the table is then unchanged.
   package func addColumn(_ column: Column) throws {
     try use {
       var next = schema
@@ -44,7 +44,7 @@ extension TableEditor {
     }
   }
 
-  /// Removes a column that is neither the last nor the key.
+  /// Removes a column that is neither the last one nor in the key.
   package func removeColumn(at index: Int) throws {
     try use {
       var next = schema
@@ -63,9 +63,9 @@ extension TableEditor {
     }
   }
 
-  /// Allows null in a column, or forbids it.
+  /// Allows or forbids null in a column.
   ///
-  /// - Complexity: O(1), and O(clusters) to forbid.
+  /// - Complexity: O(1); O(clusters) to forbid null.
   package func setNullable(_ isNullable: Bool, at index: Int) throws {
     try use {
       guard !schema.isInKey(index) || !isNullable else {
@@ -92,7 +92,7 @@ extension TableEditor {
 
   // MARK: Types
 
-  /// Changes how columns are read; stored spellings stay as they are.
+  /// Changes how columns are read; stored spellings stay unchanged.
   ///
   /// The caller has checked that every stored spelling can be read.
   ///
@@ -109,7 +109,7 @@ extension TableEditor {
   /// Gives a column a wider type that reads every stored spelling without loss.
   ///
   /// - Complexity: O(1), and O(clusters) from int to double, O(n) from data to text.
-  /// - Throws: `EngineError.invalidSchema`; nothing has changed then.
+  /// - Throws: `EngineError.invalidSchema`; the table is then unchanged.
   package func checkAndWiden(column index: Int, to type: ColumnType) throws {
     try use {
       let old = schema.columns[index].type
@@ -149,7 +149,7 @@ extension TableEditor {
     }
   }
 
-  /// Refuses integers that a double does not hold exactly.
+  /// Rejects integers that a double cannot represent exactly.
   private func checkDoubles(_ index: Int) throws {
     let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
     func check(_ value: Int64, _ place: String) throws {
@@ -176,7 +176,7 @@ extension TableEditor {
 
   // MARK: The table itself
 
-  /// Removes the primary key; the column stays as it is.
+  /// Removes the primary key; the column stays unchanged.
   package func removeKey() throws {
     try use {
       if schema.keyColumns.isEmpty { return }
@@ -190,7 +190,7 @@ extension TableEditor {
   /// The caller has checked that no other table has the name.
   package func rename(to newName: String) throws { try use { table.name = newName } }
 
-  /// Frees all blocks; every further use throws. The caller removes the table from the catalogue.
+  /// Frees all blocks; every later use throws. The caller removes the table from the catalogue.
   package func deleteTable() throws {
     try use {
       try tree.removeAll()
@@ -203,7 +203,7 @@ extension TableEditor {
 
   // MARK: Reading what is stored
 
-  /// Calls `body` with every leaf, after writing those that are open.
+  /// Calls `body` with every leaf, after writing the open ones.
   func forEachStoredLeaf(_ body: (Leaf) throws -> Void) throws {
     try tree.closeAll()
     var position: UInt64 = 0
@@ -213,7 +213,7 @@ extension TableEditor {
     }
   }
 
-  /// Calls `body` with a column's value in every object, nil for null, until it returns false.
+  /// Calls `body` with the spelling of a column in every object, nil for null, until it returns false.
   package func forEachSpelling(
     ofColumn index: Int,
     _ body: (_ key: Int64, _ row: Int, UnsafeRawBufferPointer?) throws -> Bool

@@ -1,9 +1,9 @@
 extension TableEditor {
   /// Makes columns the primary key of the table, in place of an existing one.
   ///
-  /// - Parameter columns: their places, in the key's order; at least one, each once.
-  /// - Throws: `EngineError.invalidKey` naming an object whose value is null, or two that have the same; the
-  ///   table's key and values are then as they were.
+  /// - Parameter columns: the indices of the columns, in the key's order; at least one, each once.
+  /// - Throws: `EngineError.invalidKey`, naming an object whose value is null, or two objects with the same
+  ///   values; the table is then unchanged.
   /// - Complexity: O(n log n); memory is bounded.
   package func setKey(columns: [Int]) throws {
     try use {
@@ -23,7 +23,7 @@ extension TableEditor {
       } catch {
         let unfinished = index
         (schema, index) = (oldSchema, oldIndex)
-        // Frees the blocks written for the new index: nothing refers to them.
+        // Frees the blocks written for the new index, which nothing refers to.
         try unfinished.removeAll()
         throw error
       }
@@ -32,10 +32,11 @@ extension TableEditor {
     }
   }
 
-  /// Refuses columns for a key of records when they are empty in some object: imports reject such records.
+  /// Rejects columns for a key of records when some object has an empty value there, since imports reject
+  /// such records.
   ///
-  /// - Parameter columns: their places.
-  /// - Throws: `EngineError.invalidKey` naming the object.
+  /// - Parameter columns: the indices of the columns.
+  /// - Throws: `EngineError.invalidKey`, naming the object.
   /// - Complexity: O(n).
   package func refuseEmptyKeys(columns: [Int]) throws {
     for column in columns where [.text, .data].contains(schema.columns[column].type) {

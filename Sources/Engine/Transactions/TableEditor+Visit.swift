@@ -1,6 +1,6 @@
 import Base
 
-/// Visiting the objects of a table that is changed meanwhile.
+/// Visits the objects of a table that changes meanwhile.
 extension TableEditor {
   /// The changes since some rows were read ahead.
   final class Visit {
@@ -18,14 +18,14 @@ extension TableEditor {
     }
   }
 
-  /// Rows that are read at a time.
+  /// The number of rows read at a time.
   private static let ahead = 256
 
-  /// Calls `body` with every object that exists at the beginning, in the order of keys, in its state when its
-  /// turn comes. `body` may change, add and delete objects; it does not get objects that it has deleted or
-  /// added.
+  /// Calls `body` with every object that exists at the beginning, in the order of keys, with the values that
+  /// it has when it is visited. `body` may change, add and delete objects; objects that it has added or
+  /// deleted are not visited.
   ///
-  /// - Complexity: O(n); O(log n) more for each object that `body` changes before its turn.
+  /// - Complexity: O(n), plus O(log n) for each object that `body` changes before its visit.
   package func forEachRow(_ body: (Row) throws -> Void) throws {
     let end = table.nextKey
     let visit = Visit()
@@ -64,7 +64,7 @@ extension TableEditor {
       let key = reader.key, key < end, let row = try reader.row()
     {
       let least = rows.last.map { $0.key + 1 } ?? first
-      // An object that came again would do so for ever.
+      // An object that is returned again would be returned forever.
       guard key >= least else {
         throw EngineError.damaged(
           path: path, where: "table '\(name)'",

@@ -2,10 +2,10 @@ import Base
 
 /// A table inside a write transaction.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: confined to the transaction's thread.
 package final class TableEditor {
-  // Much of this is unchecked: nothing that is called while it changes accesses it again, and for each object
-  // that is added the checks would cost as much as finding its place.
+  // Many properties are unchecked: no function called during a change accesses them again, and for each added
+  // object the checks would cost as much as finding its place.
   @exclusivity(unchecked) var table: Catalogue.TableEntry
   package internal(set) var schema: TableSchema {
     didSet {
@@ -17,37 +17,37 @@ package final class TableEditor {
   }
   private(set) var schemaChangeCount = 0
   private var knownShape: RowShape?
-  /// The facts for adding an object; made when the first one is added.
+  /// The facts that adding an object needs; created when the first one is added.
   @exclusivity(unchecked) var knownInsertion: Insertion?
   @exclusivity(unchecked) var knownEncoder: RowEncoder?
   let tree: TreeEditor
   let store: ClusterStore
   package let path: String
   @exclusivity(unchecked) private var appended = 0
-  /// Whether the next key is known to be above all keys.
+  /// True when the next key is known to be above all keys.
   @exclusivity(unchecked) var nextKeyIsChecked = false
-  /// The key after the last one that a caller has received; nil: none has. Rows that are added in bulk get
-  /// keys too, but their caller does not receive them.
+  /// The key after the last one that a caller has received; nil when there is none. Rows added in bulk get
+  /// keys too, but their caller does not receive these.
   @exclusivity(unchecked) var nextGivenKey: Int64?
   var schemaIsChanged: Bool
-  /// The primary key's index; empty when the table has none.
+  /// The primary key's index; empty when there is no key.
   @exclusivity(unchecked) package internal(set) var index: KeyIndex
   /// The secondary indexes, by ascending number of their columns.
   @exclusivity(unchecked) package internal(set) var valueIndexes: [ValueIndex]
-  /// Whether one was added or dropped.
+  /// True when a secondary index was added or removed.
   var indexesAreChanged = false
-  /// Makes a secondary index of the transaction; new, or as the catalogue has it.
+  /// Makes a secondary index of the transaction, either new or as in the catalogue.
   let makeIndex: (Catalogue.Index, _ isNew: Bool) -> ValueIndex
   private var notesAreChanged = false
   /// The leaves that `forEachLeaf` has encoded.
   var leafCopies = LeafCopies(changes: 0)
-  /// The only thread or queue that may use it; nil: not checked.
+  /// The only thread or queue that may use the table; nil: not checked.
   @exclusivity(unchecked) var owner: ExecutionContext?
-  /// Shared by all tables of the transaction: whether it may go on.
+  /// Shared by all tables of the transaction: whether it has failed.
   let health: TransactionHealth
-  /// Set when the transaction has ended; every further use throws.
+  /// True when the transaction has ended; every further use throws.
   @exclusivity(unchecked) package var isEnded = false
-  /// Set when the table was deleted; every further use throws.
+  /// True when the table was deleted; every further use throws.
   @exclusivity(unchecked) var isDeleted = false
   /// The running calls of `forEachRow`.
   var visits: [Visit] = []
@@ -72,17 +72,17 @@ package final class TableEditor {
 
   package var name: String { table.name }
   package var number: UInt32 { table.number }
-  /// The cluster that the next small transaction is likely to add to.
+  /// The cluster to which the next small transaction is likely to append.
   package var tail: ClusterStore.Tail? { store.lastClosed }
   package var isChanged: Bool {
     schemaIsChanged || notesAreChanged || indexesAreChanged || tree.isChanged || index.isChanged
       || valueIndexes.contains(where: \.isChanged)
   }
 
-  /// Every operation goes through this: it is refused when the table or the transaction has ended, and its
-  /// failure makes the transaction fail.
+  /// Runs an operation. It is refused when the table or the transaction has ended; its failure makes the
+  /// transaction fail.
   func use<Result>(_ body: () throws -> Result) throws -> Result {
-    // Checked first: on another thread the transaction may be ending at this moment.
+    // Checked first: the transaction may be ending on another thread at this moment.
     if let owner, !owner.isHere {
       throw EngineError.wrongThread(what: "a table of a write transaction")
     }
@@ -98,8 +98,8 @@ package final class TableEditor {
     }
   }
 
-  /// Runs a query, which reads leaves itself: an error of reading makes the transaction fail, an error of the
-  /// caller's own closure does not.
+  /// Runs a query, which reads leaves itself. An error of reading makes the transaction fail; an error of the
+  /// caller's closure does not.
   func query<Result>(_ body: () throws -> Result) throws -> Result {
     try use {}
     do {
@@ -115,7 +115,7 @@ package final class TableEditor {
 
   // MARK: Reading
 
-  /// The columns, for rows.
+  /// The columns of rows.
   package var shape: RowShape {
     if let knownShape { return knownShape }
     let shape = RowShape(schema)
@@ -143,8 +143,8 @@ package final class TableEditor {
     if appended & 63 == 0 { try tree.limitMemory() }
   }
 
-  /// Checks the next key: in a damaged file it may lie among the keys of existing objects, and a new object
-  /// would replace one.
+  /// Checks the next key. In a damaged file it may be among the keys of existing objects, and a new object
+  /// would replace one of these.
   ///
   /// - Throws: `EngineError.damaged`.
   func checkNextKey() throws {
@@ -163,13 +163,13 @@ package final class TableEditor {
     table.nextKey = next
   }
 
-  /// Adds objects given as spellings, row by row, into small clusters that later ones fill up.
+  /// Adds objects given as spellings, row by row, into small clusters that later ones fill.
   ///
   /// The caller has checked that every spelling fits its column.
   ///
   /// - Parameter keysAreNew: true when `find` has just found none of their primary keys, and no two rows have
-  ///   the same.
-  /// - Throws: `EngineError.duplicateKey`; nothing is added then.
+  ///   the same key.
+  /// - Throws: `EngineError.duplicateKey`; nothing is then added.
   package func append(
     arena: UnsafeRawBufferPointer, spans: UnsafeBufferPointer<TextSpan>, rowCount: Int,
     keysAreNew: Bool = false
@@ -198,10 +198,10 @@ package final class TableEditor {
     }
   }
 
-  /// Adds an encoded cluster's objects, and their primary keys, which are read from it. Columns that the
-  /// cluster does not have get their default.
+  /// Adds an encoded cluster's objects, with their primary keys, which are read from it. Columns that the
+  /// cluster lacks get their default.
   ///
-  /// - Throws: `EngineError.duplicateKey`; nothing is added then.
+  /// - Throws: `EngineError.duplicateKey`; nothing is then added.
   package func append(_ cluster: EncodedCluster) throws {
     try use {
       try checkNextKey()
@@ -215,7 +215,7 @@ package final class TableEditor {
   /// - Parameters:
   ///   - base: the address that the spans' offsets are relative to.
   ///   - newKeys: the primary key of each row; no two are the same.
-  ///   - codes: of the keys, from a `KeyScout`; nil: they are computed here.
+  ///   - codes: the codes of the keys, from a `KeyScout`; nil: they are computed here.
   package func append(
     _ cluster: EncodedCluster, base: UnsafeRawPointer, newKeys: UnsafeBufferPointer<TextSpan>,
     codes: [Int64]? = nil
@@ -235,7 +235,7 @@ package final class TableEditor {
   private func place(_ cluster: EncodedCluster) throws {
     guard cluster.rowCount > 0 else { return }
     let cluster = try withDefaults(cluster)
-    // Once is enough: what the transaction itself appends would be written twice.
+    // Once is enough: it would rewrite what the transaction itself has appended.
     if appended == 0 { try tree.joinTail(before: cluster.rowCount) }
     try tree.append(try store.write(cluster, firstKey: table.nextKey))
     appended += cluster.rowCount
@@ -270,7 +270,7 @@ package final class TableEditor {
   /// - Parameters:
   ///   - base: the address that the spans' offsets are relative to.
   ///   - row: a span for each column, in the columns' order.
-  ///   - keepsPrimaryKey: the caller knows that the primary key, if there is one, is the present one.
+  ///   - keepsPrimaryKey: true when the caller knows that the primary key, if any, does not change.
   /// - Complexity: O(log n); the leaf's other rows are not decoded.
   /// - Throws: `EngineError.noSuchObject`, `.duplicateKey`, `.tooLarge`, `.damaged`.
   package func replace(
@@ -292,7 +292,7 @@ package final class TableEditor {
     }
   }
 
-  /// Removes an object; false when there is none with that key.
+  /// Removes an object; returns false when no object has that key.
   package func delete(_ key: Int64) throws -> Bool {
     try use {
       guard try tree.delete(key) else { return false }
@@ -325,7 +325,7 @@ package final class TableEditor {
 
   /// Writes everything that has changed and returns the table's entry for the catalogue.
   package func seal() throws -> Catalogue.TableEntry {
-    // First: sealing the index may read objects.
+    // First, because sealing the index may read objects.
     table.index = try index.seal(objects: tree.count, removeOutdated)
     table.valueIndexes = try sealValueIndexes()
     table.root = try tree.seal()

@@ -1,13 +1,13 @@
-/// Whether a transaction may go on; shared by all its parts.
+/// Whether a transaction has failed; shared by all its parts.
 ///
-/// A refusal before any change (of a value, a name, a key) leaves a transaction as it was. After any other
-/// error it is unknown how far an operation came: the transaction has failed, every later use of it throws,
-/// and only rolling back is possible.
+/// A refusal before any change (of a value, a name, a key) leaves a transaction unchanged. After any other
+/// error it is unknown how far the operation came: the transaction has failed, every later use throws, and it
+/// can only be rolled back.
 ///
-/// Thread rule: used by the transaction's thread only.
+/// Thread rule: confined to the transaction's thread.
 package final class TransactionHealth {
   /// The first failure; nil when there was none.
-  // Unchecked: every operation looks at it, and nothing that is called while it changes accesses it again.
+  // Unchecked: every operation reads it, and no function called during a change accesses it again.
   @exclusivity(unchecked) private(set) package var failure: String?
 
   package init() {}
@@ -19,7 +19,7 @@ package final class TransactionHealth {
 
   /// Records an error that an operation has thrown.
   ///
-  /// - Parameter afterChange: whether something had changed by then: then no error counts as a refusal.
+  /// - Parameter afterChange: true when something had changed before the error; no error is then a refusal.
   package func note(_ error: any Error, afterChange: Bool) {
     if failure == nil, afterChange || !Self.isRefusal(error) { failure = "\(error)" }
   }

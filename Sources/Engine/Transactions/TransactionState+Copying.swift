@@ -1,17 +1,16 @@
 import Base
 
-/// Taking over a version that was copied from another file.
+/// Adopts a version that was copied from another file.
 extension TransactionState {
-  /// Makes the transaction's version a given one, whose blocks are in the file already.
+  /// Makes a given version, whose blocks are in the file already, the transaction's version.
   ///
   /// No other change may be made. Like restored trees, these blocks are not in the map of pages, which the
   /// next transaction rebuilds.
   ///
   /// - Parameters:
   ///   - history: the kept versions for the catalogue.
-  ///   - original: the version that was copied; its number is above that of the one from which the
-  ///     transaction began.
-  ///   - end: no block of it, nor of one that it keeps, lies behind.
+  ///   - original: the version that was copied; its number is above that of the transaction's base.
+  ///   - end: an offset after all blocks of the version and of those that it keeps.
   /// - Throws: `EngineError.invalidArgument`.
   func become(
     _ copied: Catalogue, _ history: History, of original: VersionRecord, end: UInt64

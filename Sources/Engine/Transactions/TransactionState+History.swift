@@ -2,7 +2,7 @@ import Base
 
 /// A transaction's changes to the kept versions.
 extension TransactionState {
-  /// The versions that are kept, with the transaction's changes.
+  /// The kept versions, with the transaction's changes.
   ///
   /// - Throws: `EngineError.damaged`, `.transactionEnded`.
   func history() throws -> History {
@@ -30,7 +30,7 @@ extension TransactionState {
 
   /// Keeps the version that the transaction began from.
   ///
-  /// - Parameter isAutomatic: whether it is dropped when more are kept than the limit.
+  /// - Parameter isAutomatic: true if the version is dropped when the limit is exceeded.
   func keepBase(isAutomatic: Bool) throws {
     let made = catalogue.origin
     var base = base
@@ -40,12 +40,12 @@ extension TransactionState {
         if !isAutomatic { history.kept[place].isAutomatic = false }
         return
       }
-      // It is the newest: only the version being made comes after it.
+      // It is the newest: only the version of this transaction follows it.
       history.kept.append(KeptRoot(record: base, made: made, isAutomatic: isAutomatic))
     }
   }
 
-  /// Writes the history if it has changed, and sets the origin of the version being made.
+  /// Writes the history if it has changed, and sets the origin of the new version.
   func sealHistory() throws {
     if historyIsChanged, let history = knownHistory {
       let old = catalogue.history
@@ -55,19 +55,19 @@ extension TransactionState {
     if catalogue.history == nil {
       catalogue.origin = VersionOrigin()
     } else if !keepsOrigin, catalogueIsChanged || editors.values.contains(where: \.isChanged) {
-      // A version with the same tables, which only keeps others, has the time of the one before.
+      // A version with the same tables, which only keeps others, has the time of its predecessor.
       catalogue.origin = VersionOrigin(
         secondsSince1970: Int64(System.secondsSince1970), what: madeBy)
     }
   }
 
-  /// Keeps the list of the new version's kept versions for the next transaction.
+  /// Stores the list of the new version's kept versions for the next transaction.
   func noteKept(by record: VersionRecord) {
     guard record.hasHistory else { return }
     host.memory.keptRoots[record.root] =
       knownHistory?.records(in: record)
       ?? host.memory.keptRoots[base.root].map { known in
-        // The pending tables of the version before are this one's too.
+        // The pending tables of the previous version are also this one's.
         known.map { old in
           guard old.version == base.version else { return old }
           return VersionRecord(version: record.version, root: old.root, end: record.end)

@@ -6,10 +6,10 @@
   extension TransactionState {
     private static let isStrict = System.environment("SHEAF_STRICT") == "1"
 
-    /// A written version is sound, and the map of free pages does not call one of its pages free. Does not
-    /// apply to a file that was damaged before the transaction, or that cannot be read at the moment.
+    /// A written version is sound, and none of its pages is free in the map. Does not apply to a file that
+    /// was damaged before the transaction, or that cannot be read now.
     ///
-    /// Checked when a transaction's blocks are written, while nobody else can write.
+    /// Checked when a transaction's blocks are written, while no other writer can write.
     ///
     /// - Complexity: O(file).
     func checkWritten(_ record: VersionRecord) throws(BrokenInvariant) {
@@ -24,9 +24,9 @@
       )
     }
 
-    /// The catalogue kept for the next transaction equals the one that it would read.
+    /// The catalogue stored for the next transaction equals the one that it would read.
     func checkKept(_ kept: Catalogue, _ encoded: [UInt8]) throws(BrokenInvariant) {
-      // With many tables this would take a test longer than all else.
+      // With many tables this would dominate the time of a test.
       guard kept.tables.count <= 16 else { return }
       let read = encoded.withUnsafeBytes { try? Catalogue(decoding: $0) }
       if read != kept {

@@ -1,12 +1,12 @@
 import Base
 
-/// The steps of a compaction in use in its transactions. None of them changes the version's content.
+/// The steps of a compaction in use, in its transactions. None of them changes the version's content.
 extension TransactionState {
-  /// The kept versions, ascending. Blocks that one of them reaches are not moved: the kept version would go
-  /// on needing the old place, and a copy would take additional room.
+  /// The kept versions, ascending. Blocks that one of them reaches are not moved: the kept version would
+  /// still need the old place, and a copy would take additional space.
   private func keptNumbers() throws -> [UInt64] { try history().kept.map(\.record.version) }
 
-  /// Bytes that readers of older versions keep from reuse; nil when it is not known which are free.
+  /// Bytes that readers of older versions keep from reuse; nil when the free pages are not known.
   func bytesHeldBack() throws -> Int? {
     if space.hasUnknownPages { return nil }
     return space.pagesHeldBack(besides: try keptNumbers()) * Layout.pageBytes
@@ -14,9 +14,9 @@ extension TransactionState {
 
   // MARK: Merging
 
-  /// The place for the next merging: leaves of a table from a key on.
+  /// Where merging continues: leaves of a table from a key on.
   struct MergeCursor {
-    /// The remaining tables, the present one first.
+    /// The remaining tables, the current one first.
     var tables: [UInt32]
     var firstKey = Int64.min
   }
@@ -25,9 +25,9 @@ extension TransactionState {
 
   /// Finds leaves that are worth merging, until there are enough for one transaction.
   ///
-  /// Call before any change. The base must still be held when they are read.
+  /// Call it before any change. The base must still be held when the leaves are read.
   ///
-  /// - Complexity: O(nodes that are passed).
+  /// - Complexity: O(nodes visited).
   /// - Throws: `EngineError.damaged`, `.system`.
   func planMerging(_ cursor: inout MergeCursor, _ limits: OnlineLimits) throws -> [LeafGroup] {
     let kept = try keptNumbers()
@@ -69,7 +69,7 @@ extension TransactionState {
     reference.pages(within: .max).map { space.isShared($0, with: kept) } ?? true
   }
 
-  /// Replaces leaves by the clusters that they were merged into, if the leaves are still there.
+  /// Replaces leaves by the clusters into which they were merged, if the leaves still exist.
   func put(_ merged: [MergedGroup]) throws {
     for merged in merged {
       keepsOrigin = true
@@ -88,25 +88,26 @@ extension TransactionState {
 
   // MARK: Moving
 
-  /// The choice of blocks to be moved.
+  /// Which blocks are moved.
   enum MoveKind {
     /// Small blocks in pages that are not full: together they need fewer pages.
     case sparse
-    /// Blocks behind the end that the file could have.
+    /// Blocks beyond the end that the file could have.
     case fromTheEnd
-    /// All blocks that find room further in front, from the front on: holes become larger on the way.
+    /// All blocks for which there is space further in front, from the front on, so that holes grow on the
+    /// way.
     case together
-    /// The first block behind a hole that is too small for it: it moves away.
+    /// The first block after a hole that is too small for it: it moves away.
     case aside
   }
 
   /// The result of moving blocks.
   struct Moved {
-    /// Whether there is more to gain.
+    /// True when there is more to gain.
     var isWorthIt: Bool
     /// Pages that the version uses.
     var pages = 0
-    /// Bytes that were written.
+    /// Bytes written.
     var bytes = 0
     /// Bytes that moved towards the front of the file.
     var gained = 0
@@ -114,16 +115,16 @@ extension TransactionState {
 
   /// Moves blocks to the front of the file, as many as one transaction may write.
   ///
-  /// Call before any change; no other change may follow.
+  /// Call it before any change; no other change may follow.
   ///
-  /// - Complexity: O(nodes and pages), and the blocks that are moved.
+  /// - Complexity: O(nodes + pages), plus the blocks moved.
   func moveBlocks(_ kind: MoveKind, _ limits: OnlineLimits) throws -> Moved {
     let history = try history()
     return try use {
       let kept = history.kept.map(\.record.version)
       let least = history.kept.map { Int(clamping: $0.record.end) / Layout.pageBytes }.max() ?? 0
       let live = space.pageCount - space.freePageCount - space.pinnedPageCount
-      // In a file of few pages each one counts.
+      // In a file of few pages, each page counts.
       let end = space.endWithoutHoles(notBelow: least, slack: max(1, live / 32)) {
         self.space.isShared($0..<$0 + 1, with: kept)
       }
@@ -153,7 +154,7 @@ extension TransactionState {
         catalogue.history = reference
         isChanged = true
       }
-      // The catalogue alone may lie at the end.
+      // Perhaps only the catalogue is at the end.
       if isChanged || wanted.contains(base.root.offset) {
         catalogueIsChanged = true
         keepsOrigin = true
@@ -164,10 +165,10 @@ extension TransactionState {
     }
   }
 
-  /// The most sparse blocks at a time; they have up to two pages each.
+  /// The maximum number of sparse blocks at a time; each has up to two pages.
   private static let mostSparse = 1024
 
-  /// The blocks to be moved, by their offsets.
+  /// The blocks to move, by their offsets.
   private func choose(
     _ kind: MoveKind, behind end: Int, _ kept: [UInt64], _ limits: OnlineLimits
   ) throws -> Set<UInt64> {

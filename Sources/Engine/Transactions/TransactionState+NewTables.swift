@@ -2,7 +2,7 @@ import Base
 
 /// Names, numbers and indexes of new tables.
 extension TransactionState {
-  /// Refuses names that a program may not give a table.
+  /// Rejects names that a program must not give to a table.
   func checkName(_ name: String) throws {
     guard !name.isEmpty else {
       throw EngineError.invalidSchema(table: name, reason: "a table needs a name")
@@ -13,7 +13,7 @@ extension TransactionState {
     }
   }
 
-  /// A table with the next number, which is not in a catalogue yet.
+  /// Makes a table with the next number; it is not in a catalogue yet.
   func newTable(
     _ name: String, _ columns: [Column], keys: [String], indexes: [String] = []
   ) throws -> (entry: Catalogue.TableEntry, schema: TableSchema) {
@@ -30,7 +30,7 @@ extension TransactionState {
     return (table, schema)
   }
 
-  /// Empty indexes of a new table's columns.
+  /// Empty indexes for columns of a new table.
   private func newIndexes(
     _ names: [String], _ schema: TableSchema, table: String
   ) throws -> [Catalogue.Index] {

@@ -1,11 +1,12 @@
 import Base
 
-/// Pending tables: made beside the visible ones, over several transactions, and published by replacing these.
+/// Pending tables: built beside the visible ones, over several transactions, and published by replacing
+/// these.
 ///
 /// A pending table begins equal to the visible one: its catalogue refers to the same blocks. Their pages are
-/// frozen (`SpaceMap.freeze`): a block that one of the two tables drops there may still be in the other. Once
-/// the pending table is published or dropped, the map of pages is dropped too, and the next transaction
-/// walks.
+/// frozen (`SpaceMap.freeze`), since a block that one of the two tables drops may still be in the other. When
+/// the pending table is published or dropped, the map of pages is dropped too, and the next transaction makes
+/// a new one by a walk.
 extension TransactionState {
   /// The pending table of a name; nil when there is none.
   ///
@@ -21,11 +22,11 @@ extension TransactionState {
     }
   }
 
-  /// Begins a pending table, equal to the visible one; or an empty one for a table that does not exist yet.
+  /// Begins a pending table that is equal to the visible one, or an empty one if there is no visible one.
   ///
   /// - Parameters:
-  ///   - columns: of a table that does not exist yet; nil for an existing one.
-  ///   - what: the description of the run that makes it.
+  ///   - columns: the columns of a table that does not exist yet; nil for an existing one.
+  ///   - what: the description of the import run that builds it.
   /// - Throws: `EngineError.tableExists`, `.noSuchTable`, `.tooLarge`, `.invalidSchema`, `.transactionEnded`.
   func beginPending(
     _ name: String, columns: [Column]?, keys: [String], what: String
@@ -82,7 +83,7 @@ extension TransactionState {
     writer.freeze(blocks)
   }
 
-  /// The table itself, for reading and changing.
+  /// The editor of the pending table, for reading and changing it.
   func editor(of pending: PendingTables) throws -> TableEditor {
     try editor(named: pending.root.name, in: pending)
   }
@@ -106,7 +107,7 @@ extension TransactionState {
     try use {
       if pending.catalogue.place(named: name) == nil {
         guard let columns else { return nil }
-        // With a number that no table of the file has, or gets before this one is published.
+        // Its number is not used by another table of the file, nor by one created before this is published.
         let table = try newTable(name, columns, keys: keys)
         catalogueIsChanged = true
         pending.catalogue.insert(table.entry)
@@ -116,7 +117,7 @@ extension TransactionState {
     }
   }
 
-  /// Writes the catalogues of pending tables, and lets the history name them.
+  /// Writes the catalogues of pending tables and enters them in the history.
   func sealPending() throws {
     for pending in pendingTables where pending.isChanged {
       for editor in pending.editors.values where editor.isChanged {
@@ -137,7 +138,8 @@ extension TransactionState {
 
   // MARK: Ending
 
-  /// The changes that others have made to a table since its pending one was begun; nil when there are none.
+  /// The changes that others have made to a table since its pending table was begun, in words; nil when there
+  /// are none.
   func change(of root: PendingRoot) throws -> String? {
     try use {
       let old = try VersionRoots.pending(root, in: base, parts.blocks, isBase: true)?.catalogue
@@ -157,13 +159,14 @@ extension TransactionState {
     }
   }
 
-  /// Replaces the visible table by the pending one. Its trees are taken over unchanged, so that it costs a
-  /// block or two.
+  /// Replaces the visible table by the pending one. Its trees are adopted unchanged, so it costs a block or
+  /// two.
   ///
-  /// Call before any other change, except to tables of the file itself.
+  /// Call it before any other change, except to tables of the file itself.
   ///
-  /// - Parameter overChanges: also when the table has changed since that was begun.
-  /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when the table has changed,
+  /// - Parameter overChanges: whether to replace the table even if it has changed since the pending one was
+  ///   begun.
+  /// - Throws: `EngineError.noSuchTable` when there is no pending table, `.busy` when the table has changed,
   ///   `.damaged`, `.transactionEnded`.
   func publishPending(_ name: String, overChanges: Bool) throws {
     guard let pending = try pending(name) else {
@@ -203,7 +206,7 @@ extension TransactionState {
     pendingTables.first { $0.root.table == root.table }?.end()
     pendingTables.removeAll { $0.root.table == root.table }
     try changeHistory { history in history.pending.removeAll { $0.table == root.table } }
-    // Only a walk can tell which of the two tables still has a block that both had.
+    // Only a walk can determine which of the two tables still has a block that both had.
     losesMap = true
   }
 }

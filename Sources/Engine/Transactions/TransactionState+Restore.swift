@@ -4,7 +4,7 @@ import Base
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct TableStep: Sendable, Equatable, CustomStringConvertible {
-  /// The table's name; in the later version, if it exists there.
+  /// The table's name in the later version, or in the earlier one if it no longer exists.
   public let name: String
   /// The number of its objects in the earlier version; nil when it did not exist.
   public let before: Int?
@@ -26,13 +26,13 @@ public struct TableStep: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Catalogue {
-  /// The differences of programs' tables, by their roots: a tree that was rewritten to the same objects
+  /// The tables of programs that differ, compared by their roots: a tree rewritten with the same objects
   /// counts as changed.
   ///
   /// - Parameters:
   ///   - later: the catalogue of the later version.
-  ///   - ofObjectsAlone: whether only tables with other objects or columns count, and not those with other
-  ///     notes, such as imported inputs.
+  ///   - ofObjectsAlone: whether to ignore tables that differ only in notes, such as those about imported
+  ///     inputs.
   func steps(to later: Catalogue, ofObjectsAlone: Bool = false) -> [TableStep] {
     var steps: [TableStep] = []
     // Companions are few; tables may be many.
@@ -69,7 +69,7 @@ extension Catalogue {
     return !zip(companions, others).allSatisfy { $0.name == $1.name && isSame($0, $1) }
   }
 
-  /// Whether two versions of a table have the same objects and columns. Blocks may have been moved.
+  /// True when two versions of a table have the same objects and columns. Blocks may have been moved.
   private static func isSame(_ left: TableEntry, _ right: TableEntry) -> Bool {
     func isSame(_ left: BlockReference, _ right: BlockReference) -> Bool {
       left.checksum == right.checksum && left.length == right.length
@@ -81,7 +81,7 @@ extension Catalogue {
       && left.valueIndexes.map(\.column) == right.valueIndexes.map(\.column)
   }
 
-  /// The companions of a table, by their names.
+  /// The companions of a table, by name.
   func companions(of number: UInt32) -> [TableEntry] {
     Self.companions(of: number, among: tables)
   }
@@ -91,7 +91,7 @@ extension Catalogue {
   }
 }
 
-/// Making a kept version the newest again.
+/// Makes a kept version the newest again.
 extension TransactionState {
   /// The catalogue of a kept version.
   ///
@@ -108,14 +108,13 @@ extension TransactionState {
     }
   }
 
-  /// Restores tables to their state in a kept version, with their companions. The trees are taken over
-  /// unchanged, so that it costs a block or two; keys and columns' numbers that were given since are not
-  /// given again.
+  /// Returns tables and their companions to their state in a kept version. The trees are adopted unchanged,
+  /// so it costs a block or two. Keys and column numbers assigned since are not assigned again.
   ///
-  /// Call before any other change, except to tables of the file itself, which stay; no other change may
+  /// Call it before any other change, except to tables of the file itself, which stay; no other change may
   /// follow.
   ///
-  /// - Parameter names: of the tables; nil: all, and the schema's version.
+  /// - Parameter names: the names of the tables; nil: all tables, and the schema's version.
   /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`, `.tableExists`, `.damaged`.
   func restore(_ version: UInt64, tables names: [String]?) throws {
     let (record, old) = try catalogue(of: version)
@@ -141,7 +140,7 @@ extension TransactionState {
   }
 
   private func restore(table name: String, from old: Catalogue, end: UInt64) throws {
-    // By its name then, or by its present one.
+    // By its name in that version, or by its current one.
     let then =
       old.programTable(name)
       ?? catalogue.programTable(name).flatMap { old.table(number: $0.number) }
@@ -167,7 +166,7 @@ extension TransactionState {
     for table in [then] + old.companions(of: number) { try put(table, end: end) }
   }
 
-  /// Puts a table of a kept version into the catalogue, in place of the one with its number, if that exists.
+  /// Puts a table of a kept version into the catalogue, replacing the one with its number, if any.
   func put(_ table: Catalogue.TableEntry, end: UInt64) throws {
     var table = table
     if let place = catalogue.place(number: table.number) {
@@ -181,7 +180,7 @@ extension TransactionState {
     }
   }
 
-  /// A table's schema in which the next column gets no number that was given since.
+  /// A table's schema whose next column gets no number that was assigned since.
   private func schema(
     of table: Catalogue.TableEntry, end: UInt64, notBefore now: Catalogue.TableEntry
   ) throws -> BlockReference {

@@ -1,9 +1,9 @@
 import Base
 
-/// The state of a write transaction. The public face is `WriteTransaction`; tables opened through it keep a
-/// reference here, so that using one after the end throws.
+/// The state of a write transaction, of which `WriteTransaction` is the public interface. Tables opened
+/// through it keep a reference to this, so that their use after the end throws.
 ///
-/// Thread rule: the thread that began it.
+/// Thread rule: confined to the thread that began it.
 final class TransactionState {
   let host: any TransactionHost
   let base: VersionRecord
@@ -13,28 +13,28 @@ final class TransactionState {
   let writer: BlockWriter
   let space: SpaceMap
   var editors: [String: TableEditor] = [:]
-  /// Editors of tables that the transaction has deleted.
+  /// The editors of tables that the transaction has deleted.
   var deletedEditors: [TableEditor] = []
   var catalogueIsChanged = false
-  /// The history, once it has been read; see `TransactionState+History.swift`.
+  /// The history, once it was read; see `TransactionState+History.swift`.
   var knownHistory: History?
   var historyIsChanged = false
   /// The pending tables that the transaction has opened.
   var pendingTables: [PendingTables] = []
-  /// Once tables have been restored: the end of the version that they are from.
+  /// The end of the version from which tables were restored; nil when none were.
   var restoredEnd: UInt64?
-  /// Whether the map of pages is no longer right: the next transaction rebuilds it.
+  /// True when the map of pages is no longer right, and the next transaction must rebuild it.
   var losesMap = false
-  /// Whether a copied version has, or keeps, keys of several columns.
+  /// True when a copied version has, or keeps, keys of several columns.
   var copiesCompoundKeys = false
-  /// The description of the version that it makes.
+  /// The description of the new version.
   var madeBy = ""
-  /// Whether the version that it makes has the same content as the one before, and takes over its origin.
+  /// True when the new version has the same content as its base, and so the base's origin.
   var keepsOrigin = false
-  /// The number of the version that it makes; nil: the next one.
+  /// The number of the new version; nil: the next one.
   var number: UInt64?
   private(set) var isEnded = false
-  /// Tables of the file have lower numbers; tables made by this transaction have not.
+  /// Tables of the file have lower numbers; tables created by this transaction do not.
   private let firstNewTable: UInt32
   private let given: GivenNumbers?
   private let health = TransactionHealth()
@@ -86,7 +86,7 @@ final class TransactionState {
     let (base, isFresh) = try parts.pipeline.beginTransaction(waiting: waiting)
     do {
       let catalogue = try Self.catalogue(of: base, host, parts)
-      // The slot decides which program may write over kept pages: it must agree with the catalogue.
+      // The slot decides which programs may write over kept pages, so it must agree with the catalogue.
       guard base.hasHistory == (catalogue.history != nil) else {
         throw EngineError.damaged(
           path: host.path, where: "the commit slots",
@@ -134,14 +134,15 @@ final class TransactionState {
 
   deinit { abandon() }
 
-  /// - Throws: `EngineError.transactionEnded`; `.transactionFailed` when only rolling back is left.
+  /// - Throws: `EngineError.transactionEnded`; `.transactionFailed` when the transaction can only be rolled
+  ///   back.
   func checkOpen() throws {
     if isEnded { throw EngineError.transactionEnded }
     try health.check()
   }
 
-  /// Every operation on tables goes through this, as `TableEditor.use` is for their objects. Refusals come
-  /// before any change.
+  /// Runs an operation on tables, as `TableEditor.use` does for their objects. Refusals come before any
+  /// change.
   func use<Result>(_ body: () throws -> Result) throws -> Result {
     try checkOpen()
     do {
@@ -171,7 +172,7 @@ final class TransactionState {
     editors[name] = try makeEditor(table.entry, table.schema, isNew: true)
   }
 
-  /// A table of programs.
+  /// The editor of a table of programs.
   func programEditor(_ name: String) throws -> TableEditor {
     guard !Catalogue.isReserved(name) else {
       throw EngineError.noSuchTable(name: name, known: catalogue.programTables.map(\.name))
@@ -190,7 +191,7 @@ final class TransactionState {
     return try companion(name, in: pending, columns, keys: keys)
   }
 
-  /// A table that keeps data for the file.
+  /// The editor of a table that stores data for the file.
   func ownTable(_ purpose: String, columns: [Column]?) throws -> TableEditor? {
     try reserved(Catalogue.ownName(purpose), columns, keys: [])
   }
@@ -221,7 +222,7 @@ final class TransactionState {
     }
   }
 
-  /// An editor of a table that the transaction has not opened yet.
+  /// Makes an editor of a table that the transaction has not opened yet.
   func open(_ table: Catalogue.TableEntry) throws -> TableEditor {
     var table = table
     let known = host.memory.knownTables[table.number]
@@ -240,7 +241,7 @@ final class TransactionState {
     return editor
   }
 
-  /// The table with a number, whatever its present name; nil when it no longer exists.
+  /// The editor of a table with a number, whatever its current name; nil when the table no longer exists.
   func editor(number: UInt32) throws -> TableEditor? {
     try checkOpen()
     return try catalogue.table(number: number).map { try editor($0.name) }
@@ -277,7 +278,7 @@ final class TransactionState {
   // MARK: Ending
 
   /// - Parameters:
-  ///   - isUrgent: false when `completion` may wait a little, so that others can share the flush.
+  ///   - isUrgent: false when `completion` may wait briefly, so that other commits can share the flush.
   ///   - newest: called with the new version, held, while no other writer can follow.
   func commit(
     _ durability: Durability?, isUrgent: Bool = true, newest: ((Snapshot) -> Void)? = nil,
@@ -292,7 +293,7 @@ final class TransactionState {
         var version = base.version
         if isChanged {
           try host.checkActiveVersions()
-          // The other durabilities check the name once their version is durable.
+          // With the other durabilities the name is checked once the version is durable.
           if durability == .none { try parts.storage.checkName() }
           let record = try writeBlocks()
           #if DEBUG
@@ -301,11 +302,11 @@ final class TransactionState {
           try parts.pipeline.complete(record)
           host.noteCommit()
           version = record.version
-          // The commit is done: it has not failed if its version cannot be held because too many are. The
-          // caller then moves on to it later, like everybody else.
+          // The commit succeeded even if its version cannot be held because too many are; the caller then
+          // moves to it later, as others do.
           if let newest, let held = try? host.hold(record, parts) { newest(held) }
         } else {
-          // Nothing to write; the version it began from may still have to become durable.
+          // Nothing to write; but the base may still have to become durable.
           space.rollBack()
         }
         if let completion { parts.pipeline.onDurable(isUrgent: isUrgent, completion) }
@@ -316,7 +317,7 @@ final class TransactionState {
           parts.pipeline.requestDurability()
         case .none:
           parts.pipeline.showComplete()
-          // Others cannot write before this commit is durable: they must not wait for ever.
+          // Other handles cannot write before this commit is durable, and must not wait forever.
           if host.othersWait || !host.isAskedToMakeWay() {
             try parts.pipeline.makeDurable()
           }
@@ -339,13 +340,13 @@ final class TransactionState {
       || pendingTables.contains(where: \.isChanged)
   }
 
-  /// Whether the version must be marked as having keys of several columns.
+  /// True when the version must be marked as having keys of several columns.
   private var hasCompoundKeys: Bool {
     copiesCompoundKeys || catalogue.hasCompoundKeys(after: base)
       || pendingTables.contains(where: \.catalogue.hasCompoundKeys)
   }
 
-  /// Phase one: everything but the slot.
+  /// Phase one: writes everything except the slot.
   private func writeBlocks() throws -> VersionRecord {
     for editor in editors.values where editor.isChanged {
       guard let place = catalogue.place(number: editor.number) else { continue }
@@ -353,7 +354,7 @@ final class TransactionState {
     }
     try sealPending()
     try sealHistory()
-    // The map of pages does not know restored trees.
+    // The map of pages lacks restored trees.
     if restoredEnd == nil, !losesMap { try gatherRoots() }
     let encoded = catalogue.encode()
     let root = try writer.append(node: encoded)
@@ -388,9 +389,9 @@ final class TransactionState {
     return record
   }
 
-  /// Keeps the catalogue for the next transaction, which would read it first.
+  /// Stores the catalogue for the next transaction, which would read it first.
   private func keepCatalogue(_ root: BlockReference, _ encoded: [UInt8]) {
-    // Larger ones would use memory that no limit counts.
+    // Larger catalogues would use memory that no limit counts.
     host.memory.catalogue = encoded.count <= 1 << 16 ? (root, catalogue.asStored) : nil
     #if DEBUG
       if let kept = host.memory.catalogue?.catalogue {
@@ -399,14 +400,15 @@ final class TransactionState {
     #endif
   }
 
-  /// Keeps the state of a table for the next transaction.
+  /// Stores the state of a table for the next transaction.
   private func remember(_ editor: TableEditor, _ table: Catalogue.TableEntry) {
     if let tail = editor.tail { host.memory.tails.keep(tail, of: editor.number) }
     host.memory.knownTables.keep(KnownTable(table, editor), of: editor.number)
   }
 
-  /// Moves the blocks that the catalogue refers to together, where they are left in sparse pages: tables may
-  /// be many and small. Runs of indexes stay, as the state kept in memory names them by their places.
+  /// Moves the roots and other blocks that the catalogue refers to together, if they are in sparse pages,
+  /// since tables may be many and small. Runs of indexes stay, because the state kept in memory names them by
+  /// their places.
   private func gatherRoots() throws {
     var references: [BlockReference] = []
     references.reserveCapacity(catalogue.tables.count * 2)
@@ -450,7 +452,7 @@ final class TransactionState {
     }
   }
 
-  /// Keeps the entries of an index for the next transaction.
+  /// Stores the entries of an index for the next transaction.
   private func keepKeys(where isTrue: (KeyIndex) -> Bool) {
     let pending = pendingTables.flatMap(\.editors.values)
     for editor in Array(editors.values) + pending where isTrue(editor.index) {
@@ -458,7 +460,8 @@ final class TransactionState {
     }
   }
 
-  /// Makes sure that no other transaction of this process gives the numbers that this one has given in vain.
+  /// Prevents other transactions of this process from assigning the numbers that this one has assigned in
+  /// vain.
   private func noteGivenNumbers() {
     let all = Array(editors.values) + deletedEditors
     given?.add(
@@ -469,7 +472,7 @@ final class TransactionState {
       tables: { Set(catalogue.tables.map(\.number) + deletedEditors.map(\.number)) })
   }
 
-  /// Rolls back unless the transaction has ended already.
+  /// Rolls back unless the transaction has ended.
   func abandon() {
     if isEnded { return }
     noteGivenNumbers()
@@ -477,14 +480,14 @@ final class TransactionState {
       space.rollBack()
       keepKeys { !$0.isChanged }
     } else {
-      // No state that a failure may have left half done reaches the next transaction: it walks to find free
-      // pages.
+      // After a failure the next transaction gets no state that may be half changed: it finds free pages by a
+      // walk.
       host.memory.forget()
     }
     do {
       try end()
     } catch {
-      // Unlocking failed: the handle must not write as if the turn were still its own.
+      // Unlocking failed: the handle must not write as if it still had the turn.
       parts.pipeline.fail("\(error)")
     }
   }

@@ -1,15 +1,15 @@
-/// `Encodable` objects in: properties go into the columns of their coding keys' names.
+/// Writes `Encodable` objects: each property goes into the column with the name of its coding key.
 ///
-/// The types of properties are those of `Row.decode`, which reads objects back. An integer goes
-/// into a column of doubles too, when a double holds it exactly. A list or an object as a property
-/// is refused; so is a property whose column the table does not have.
+/// The types of properties are those of `Row.decode`, which reads objects back. An integer may also go into a
+/// column of doubles, if a double represents it exactly. A property that is a list or an object is rejected,
+/// and so is one without a column.
 extension WritableTable {
-  /// Adds an object. Columns without a property get their default, or null without one; a property that is
-  /// nil is null.
+  /// Adds an object. Columns without a property get their default, or null if they have none; a property that
+  /// is nil is null.
   ///
   /// - Returns: the object's key.
   /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; the errors
-  ///   of the object's own `encode(to:)`.
+  ///   of the object's `encode(to:)`.
   @discardableResult
   public func insert<Model: Encodable>(_ object: Model) throws -> Int64 {
     try editor.withRowEncoder { encoder in
@@ -18,20 +18,20 @@ extension WritableTable {
     }
   }
 
-  /// Adds an object, or changes the one with the same primary key: those of its columns that `object` has a
-  /// property for.
+  /// Adds an object, or changes the object with the same primary key: those columns for which `object` has a
+  /// property.
   ///
   /// - Returns: the object's key, and whether it is new.
-  /// - Throws: as `insert`; `EngineError.invalidArgument` when the table has no primary key or the object
-  ///   has no property for it.
+  /// - Throws: the errors of `insert`; `EngineError.invalidArgument` when the table has no primary key or the
+  ///   object has no property for it.
   @discardableResult
   public func upsert<Model: Encodable>(_ object: Model) throws -> (key: Int64, isNew: Bool) {
     try upsert(values(of: object))
   }
 
-  /// Gives an object the values of all properties; other columns stay as they are.
+  /// Sets the columns of an object from all properties; other columns stay unchanged.
   ///
-  /// - Throws: as `insert`; `EngineError.noSuchObject`.
+  /// - Throws: the errors of `insert`; `EngineError.noSuchObject`.
   public func update<Model: Encodable>(_ key: Int64, _ object: Model) throws {
     try update(key, values(of: object))
   }
@@ -45,12 +45,12 @@ extension WritableTable {
 }
 
 extension TableEditor {
-  /// Calls `body` with an encoder of the table's columns, which is used again for the next object.
+  /// Calls `body` with an encoder of the table's columns, which is reused for the next object.
   fileprivate func withRowEncoder<Result>(_ body: (RowEncoder) throws -> Result) throws -> Result {
-    // An object that adds others while it is encoded gets another encoder.
+    // An object that adds other objects while it is encoded gets another encoder.
     let encoder = knownEncoder.take() ?? RowEncoder(schema)
     let result = try body(encoder)
-    // An encoder that has thrown may still be in use by code that has caught the error.
+    // After an error the encoder may still be in use by code that has caught the error.
     knownEncoder = encoder
     return result
   }

@@ -1,7 +1,7 @@
 /// A table inside a write transaction, for reading and changing.
 ///
-/// Thread rule: belongs to its transaction's thread, or serial queue; not `Sendable`. Using it elsewhere
-/// throws `EngineError.wrongThread`, using it after the transaction has ended `.transactionEnded`.
+/// Thread rule: confined to its transaction's thread or serial queue; not `Sendable`. Use elsewhere throws
+/// `EngineError.wrongThread`; use after the transaction's end throws `.transactionEnded`.
 public struct WritableTable {
   package let editor: TableEditor
 
@@ -12,7 +12,7 @@ public struct WritableTable {
   /// The columns in their order, with the transaction's changes.
   public var columns: [Column] { editor.schema.columns }
 
-  /// How many objects the table has, with the transaction's changes.
+  /// The number of objects, with the transaction's changes.
   ///
   /// - Complexity: O(1).
   /// - Throws: `EngineError.transactionEnded`.
@@ -39,8 +39,8 @@ public struct WritableTable {
 
   /// The object with a primary key, with the transaction's changes; nil when there is none.
   ///
-  /// A primary key is the spelling of its value. For a number in a column of doubles, both `5.0` and `5` are
-  /// looked up, in this order; in a text column only the exact text.
+  /// A primary key is the spelling of its value. In a column of doubles, a number is looked up as `5.0` and
+  /// then as `5`; in a text column only the exact text matches.
   ///
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.invalidArgument` when the table has no primary key, `.damaged`.
@@ -53,7 +53,7 @@ public struct WritableTable {
   ///
   /// - Parameter values: one for each column of the key, in its order: see `keyColumns`.
   /// - Complexity: O(log n).
-  /// - Throws: `EngineError.invalidArgument` when the table has no primary key, or one of another number of
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key, or one with another number of
   ///   columns; `.damaged`.
   public func row(forPrimaryKey values: [Value]) throws -> Row? {
     try editor.find(values).flatMap { try editor.row(forKey: $0) }
@@ -62,17 +62,18 @@ public struct WritableTable {
   /// Makes a column the primary key, in place of an existing one.
   ///
   /// - Complexity: O(objects).
-  /// - Throws: `EngineError.noSuchColumn`; `.invalidKey` naming an object whose value is null, or two that
-  ///   have the same: the table is then as it was.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidKey`, naming an object whose value is null, or two
+  ///   objects with the same value; the table is then unchanged.
   public func setKey(_ column: String) throws { try setKey([column]) }
 
   /// Makes several columns together the primary key, in place of an existing one.
   ///
   /// - Parameter columns: at least one, each once, in the key's order. The same columns in another order are
-  ///   another key: its objects are the same, and values are given to `row(forPrimaryKey:)` in that order.
+  ///   another key: it identifies the same objects, and `row(forPrimaryKey:)` takes values in its order.
   /// - Complexity: O(objects).
-  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` for a column that occurs twice; `.invalidKey`
-  ///   naming an object with a null there, or two that have the same: the table is then as it was.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidSchema` for a column that occurs twice; `.invalidKey`,
+  ///   naming an object with a null in the key, or two objects with the same key; the table is then
+  ///   unchanged.
   public func setKey(_ columns: [String]) throws {
     try editor.setKey(columns: columns.map { try index(of: $0) })
   }
@@ -80,20 +81,19 @@ public struct WritableTable {
   /// The names of the columns that have a secondary index, in the columns' order.
   public var indexedColumns: [String] { editor.indexedColumns.map { columns[$0].name } }
 
-  /// Gives a column a secondary index, by which queries find its values without reading the table:
-  /// comparisons, ranges, lists, beginnings of texts, nulls. Values may repeat. A column that has one keeps
-  /// it.
+  /// Adds a secondary index for a column. Queries then find values of the column without reading the table:
+  /// comparisons, ranges, lists, beginnings of texts, nulls. Values may repeat. An existing index stays.
   ///
-  /// Each insertion, and each change of a value there, then writes an entry of 5 to 10 bytes, several times
-  /// as runs are merged. `Query.explain(in:)` shows how a query uses it.
+  /// Each insertion, and each change of a value in the column, writes an entry of 5 to 10 bytes, several
+  /// times as runs are merged. `Query.explain(in:)` shows how a query uses the index.
   ///
   /// - Complexity: O(n log n) for n objects; memory is bounded.
-  /// - Throws: `EngineError.noSuchColumn`, `.damaged`, `.system`; the table is then as it was.
+  /// - Throws: `EngineError.noSuchColumn`, `.damaged`, `.system`; the table is then unchanged.
   public func addIndex(_ column: String) throws {
     try editor.addIndex(ofColumn: index(of: column))
   }
 
-  /// Drops the secondary index of a column, if it has one. Queries answer as before.
+  /// Removes the secondary index of a column, if there is one. Results of queries do not change.
   ///
   /// - Complexity: O(nodes of the index).
   /// - Throws: `EngineError.noSuchColumn`, `.damaged`.
@@ -101,12 +101,12 @@ public struct WritableTable {
     try editor.dropIndex(ofColumn: index(of: column))
   }
 
-  /// Adds an object, or changes the one with the same primary key.
+  /// Adds an object, or changes the object with the same primary key.
   ///
-  /// - Parameter values: by column, the primary key's among them. Columns that are not named get their
-  ///   default in a new object, and stay as they are in an existing one.
+  /// - Parameter values: values by column, including those of the primary key. Omitted columns get their
+  ///   default in a new object, and stay unchanged in an existing one.
   /// - Returns: the object's key, and whether it is new.
-  /// - Throws: `EngineError.invalidArgument` when the table has no primary key or it is not among the values,
+  /// - Throws: `EngineError.invalidArgument` when the table has no primary key or the values lack it,
   ///   `.noSuchColumn`, `.invalidValue`.
   @discardableResult
   public func upsert(_ values: [String: Value]) throws -> (key: Int64, isNew: Bool) {
@@ -126,11 +126,11 @@ public struct WritableTable {
   ///
   /// - Parameter values: one for each column, in the columns' order.
   /// - Returns: the object's key.
-  /// - Throws: `EngineError.invalidValue` naming table, column and value; `.duplicateKey`.
+  /// - Throws: `EngineError.invalidValue`, naming the table, the column and the value; `.duplicateKey`.
   @discardableResult
   public func insert(_ values: [Value]) throws -> Int64 { try editor.insert(values) }
 
-  /// Adds an object; columns that are not named get their default, or null without one.
+  /// Adds an object; omitted columns get their default, or null if they have none.
   ///
   /// - Throws: `EngineError.noSuchColumn`, `.invalidValue`, `.duplicateKey`.
   @discardableResult
@@ -140,7 +140,7 @@ public struct WritableTable {
     return try editor.insert(row)
   }
 
-  /// Changes the named values of an object.
+  /// Changes some values of an object.
   ///
   /// - Throws: `EngineError.noSuchObject`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`.
   public func update(_ key: Int64, _ changes: [String: Value]) throws {
@@ -149,15 +149,15 @@ public struct WritableTable {
 
   /// Removes an object.
   ///
-  /// - Returns: false when there is none with that key.
+  /// - Returns: false when no object has that key.
   /// - Complexity: O(log n). Nothing is written for its primary key.
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   @discardableResult
   public func delete(_ key: Int64) throws -> Bool { try editor.delete(key) }
 
-  /// Removes all objects. Their keys are not given again.
+  /// Removes all objects. Their keys are not assigned again.
   ///
-  /// - Complexity: O(tree nodes): objects are not read.
+  /// - Complexity: O(tree nodes); objects are not read.
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   public func deleteAll() throws { try editor.deleteAll() }
 

@@ -1,6 +1,6 @@
 import Base
 
-/// Keeping versions.
+/// Keeps versions and tags them.
 extension WriteTransaction {
   /// The kept versions, oldest first, with the transaction's changes.
   ///
@@ -14,10 +14,11 @@ extension WriteTransaction {
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   public var keptVersionsLimit: Int { get throws { Int(try state.history().limit) } }
 
-  /// The description of the change that made the version before; empty when unknown.
+  /// The description of the change that created the base version; empty when unknown.
   public var baseMadeBy: String { state.catalogue.origin.what }
 
-  /// Sets the description of the new version for lists of versions. Written only while versions are kept.
+  /// Sets the description of the new version for lists of versions. It is written only while versions are
+  /// kept.
   ///
   /// - Throws: `EngineError.transactionEnded`, `.invalidArgument` for more than 1,000 bytes.
   public func describe(_ what: String) throws {
@@ -28,12 +29,13 @@ extension WriteTransaction {
     state.madeBy = what
   }
 
-  /// Keeps the version that the transaction began from, and drops the oldest of the automatically kept ones,
-  /// down to `most`. Those with a tag stay, and do not count.
+  /// Keeps the version that the transaction began from, and drops the oldest automatically kept versions
+  /// beyond `most`. Versions with a tag stay and are not counted.
   ///
   /// A kept version costs only the pages that have changed since.
   ///
-  /// - Parameter most: how many stay, 1 or more; nil: the number set by `keepVersions(_:)`.
+  /// - Parameter most: the number of versions that stay, at least 1; nil: the number set by
+  ///   `keepVersions(_:)`.
   /// - Throws: `EngineError.invalidArgument`, `.transactionEnded`, `.damaged`.
   public func keepBase(most: Int? = nil) throws {
     let limit = try most ?? keptVersionsLimit
@@ -43,7 +45,7 @@ extension WriteTransaction {
     try state.changeHistory { $0.letGo(beyond: limit) }
   }
 
-  /// Sets how many versions imports keep automatically, from now on, and drops those beyond that.
+  /// Sets how many versions imports keep automatically from now on, and drops those beyond that number.
   ///
   /// - Parameter limit: 0 to 1,000.
   /// - Throws: `EngineError.invalidArgument`, `.transactionEnded`, `.damaged`.
@@ -64,12 +66,13 @@ extension WriteTransaction {
 
   // MARK: Tags
 
-  /// Gives a version a name that finds it and keeps it. The version is a kept one, or the one that the
-  /// transaction began from, which is kept from then on.
+  /// Gives a version a name that finds and keeps it. It must be a kept version, or the one that the
+  /// transaction began from, which is then kept.
   ///
   /// - Parameters:
-  ///   - tag: 1 to 100 bytes, without control characters and blanks at its ends; not a number, nor a moment.
-  ///   - version: nil: the one that the transaction began from.
+  ///   - tag: 1 to 100 bytes, without control characters and leading or trailing blanks; neither a number nor
+  ///     a moment.
+  ///   - version: nil: the version that the transaction began from.
   /// - Returns: the version's number.
   /// - Throws: `EngineError.invalidArgument`, also for a tag that another version has; `.noSuchVersion`,
   ///   `.transactionEnded`, `.damaged`.
@@ -101,7 +104,7 @@ extension WriteTransaction {
     return number
   }
 
-  /// Removes a tag. A version that was kept for its tags alone is dropped with the last one.
+  /// Removes a tag. A version that was kept only for its tags is dropped with the last one.
   ///
   /// - Returns: the version's number.
   /// - Throws: `EngineError.noSuchVersion`, `.transactionEnded`, `.damaged`.

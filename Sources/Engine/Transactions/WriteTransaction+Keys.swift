@@ -1,9 +1,9 @@
 extension WriteTransaction {
-  /// The table as the transaction found it, for looking up keys on other threads.
+  /// A view of the table before the transaction's changes, for looking up keys on other threads.
   ///
-  /// - Parameter table: of this transaction, which has not changed it yet.
-  /// - Returns: nil when it has no primary key or did not exist, or when the version cannot be held: because
-  ///   too many are, or because it is not the newest that readers may see.
+  /// - Parameter table: a table of this transaction, which has not changed it yet.
+  /// - Returns: nil when the table has no primary key or did not exist, or when the version cannot be held,
+  ///   because too many are or because readers see a newer one.
   /// - Throws: `EngineError.damaged`, `.system`.
   package func keyView(of table: WritableTable) throws -> KeyView? {
     guard !table.editor.keyColumns.isEmpty, !table.editor.isChanged else { return nil }
@@ -11,7 +11,7 @@ extension WriteTransaction {
     do {
       snapshot = try state.host.snapshot()
       guard snapshot.version == baseVersion else { return nil }
-      // A pending table that has just been begun still equals the visible one.
+      // A pending table that was just begun still equals the visible one.
       if let pending = state.pendingTables.first(where: { $0.has(table.editor) }), !pending.isNew {
         snapshot = try state.host.hold(
           pending.root.records(in: state.base).pending, try state.host.parts)

@@ -1,4 +1,4 @@
-/// Making a table beside the visible one, over several transactions. Readers see nothing of it until it is
+/// Builds a table beside the visible one, over several transactions. Readers see nothing of it until it is
 /// published, and then all of it at once.
 extension WriteTransaction {
   /// The pending tables, in the order in which they were begun, without the transaction's own changes.
@@ -8,14 +8,14 @@ extension WriteTransaction {
     get throws { try state.history().pending.map(PendingTable.init) }
   }
 
-  /// Begins a pending table with the objects, columns and companions of the visible one; or an empty one for
-  /// a table that does not exist yet.
+  /// Begins a pending table with the objects, columns and companions of the visible one, or an empty one if
+  /// there is no visible one.
   ///
   /// - Parameters:
-  ///   - columns: of a table that does not exist yet; nil for an existing one.
+  ///   - columns: the columns of a table that does not exist yet; nil for an existing one.
   ///   - what: the description for lists of pending tables.
-  /// - Complexity: O(tree nodes of the table): objects are not read.
-  /// - Throws: `EngineError.busy` when something is pending under that name, `.tableExists`, `.noSuchTable`,
+  /// - Complexity: O(tree nodes of the table); objects are not read.
+  /// - Throws: `EngineError.busy` when there is a pending table of that name, `.tableExists`, `.noSuchTable`,
   ///   `.invalidSchema`, `.tooLarge`, `.transactionEnded`, `.damaged`.
   package func beginPending(
     _ name: String, creating columns: [Column]? = nil, keys: [String] = [],
@@ -32,22 +32,21 @@ extension WriteTransaction {
     try state.pending(name).map { WritableTable(try state.editor(of: $0)) }
   }
 
-  /// The changes that others have made to a table since its pending one was begun; nil when there are none,
-  /// and when nothing is pending.
+  /// The changes that others have made to a table since its pending table was begun, in words; nil when there
+  /// are none, and when there is no pending table.
   ///
   /// - Throws: `EngineError.transactionEnded`, `.damaged`.
   package func changeBesidePending(_ name: String) throws -> String? {
     try state.pending(name).flatMap { try state.change(of: $0.root) }
   }
 
-  /// Puts the pending table in the place of the visible one. The trees are taken as they are, so that this
-  /// costs a block or two, whatever was changed; the next transaction of the handle finds the free pages
-  /// anew.
+  /// Replaces the visible table by the pending one. The trees are adopted unchanged, so it costs a block or
+  /// two; the handle's next transaction finds the free pages by a walk.
   ///
-  /// - Parameter overChanges: also when somebody has changed the table since, which the caller then brings
-  ///   into what is visible now.
-  /// - Throws: `EngineError.noSuchTable` when nothing is pending, `.busy` when somebody has changed the
-  ///   table since that was begun, `.transactionEnded`, `.damaged`.
+  /// - Parameter overChanges: whether to replace the table even if others have changed it since. The caller
+  ///   has then merged their changes.
+  /// - Throws: `EngineError.noSuchTable` when there is no pending table, `.busy` when others have changed the
+  ///   table since it was begun, `.transactionEnded`, `.damaged`.
   package func publishPending(_ name: String, overChanges: Bool = false) throws {
     try state.publishPending(name, overChanges: overChanges)
   }

@@ -1,6 +1,6 @@
-/// Creating, renaming and deleting tables.
+/// Creates, renames and deletes tables.
 extension WriteTransaction {
-  /// The number that programs have given to the tables' schema; see `Schema`.
+  /// The version of the tables' schema, set by programs; see `Schema`.
   public var schemaVersion: UInt64 { state.catalogue.schemaVersion }
 
   func setSchemaVersion(_ version: UInt64) throws { try state.setSchemaVersion(version) }
@@ -20,14 +20,14 @@ extension WriteTransaction {
 
   /// Creates an empty table.
   ///
-  /// - Throws: as `createTable(_:columns:key:indexes:)`.
+  /// - Throws: the errors of `createTable(_:columns:key:indexes:)`.
   public func createTable(_ definition: TableDefinition) throws {
     try createTable(
       definition.name, columns: definition.columns, keys: definition.keys,
       indexes: definition.indexes)
   }
 
-  /// Gives a table another name. Existing `WritableTable` values of it stay valid.
+  /// Renames a table. Existing `WritableTable` values of it stay valid.
   ///
   /// - Complexity: O(1).
   /// - Throws: `EngineError.noSuchTable`; `.tableExists`, `.invalidSchema` for a name that is taken or empty;
@@ -36,16 +36,16 @@ extension WriteTransaction {
     try state.renameTable(name, to: newName)
   }
 
-  /// Deletes a table with all its objects. Using a `WritableTable` of it throws `noSuchTable` from then
-  /// on; its name is free.
+  /// Deletes a table with all its objects. Later uses of a `WritableTable` of it throw `noSuchTable`; its
+  /// name is free.
   ///
-  /// - Complexity: O(tree nodes): objects are not read.
-  /// - Throws: `EngineError.noSuchTable`, `.damaged`, `.transactionEnded`; the table is then as it was.
+  /// - Complexity: O(tree nodes); objects are not read.
+  /// - Throws: `EngineError.noSuchTable`, `.damaged`, `.transactionEnded`; the table is then unchanged.
   public func deleteTable(_ name: String) throws { try state.deleteTable(name) }
 
-  /// Deletes all objects of all tables; tables, columns and schema version stay.
+  /// Deletes all objects of all tables; tables, columns and the schema's version stay.
   ///
-  /// - Complexity: O(tree nodes): objects are not read.
+  /// - Complexity: O(tree nodes); objects are not read.
   /// - Throws: `EngineError.damaged`, `.transactionEnded`.
   public func deleteAll() throws {
     for name in tableNames { try table(name).deleteAll() }
@@ -78,7 +78,7 @@ extension TransactionState {
 
   func deleteTable(_ name: String) throws {
     let number = try programEditor(name).number
-    // Companions that stayed would be in nobody's way, but their blocks would be lost.
+    // Remaining companions would have no effect, but their blocks would be lost.
     let companions = catalogue.tables.filter { Catalogue.isCompanion($0.name, of: number) }
     for name in companions.map(\.name) + [name] { try removeTable(name) }
   }

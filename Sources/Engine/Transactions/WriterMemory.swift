@@ -1,28 +1,28 @@
-/// State that a handle keeps from one write transaction to the next, so that the next one need not read it.
+/// State that a handle keeps from one write transaction to the next, to save reading it.
 ///
-/// All but the map of free pages is found by references, whose checksums prove that it equals the file's
-/// content; the map is used only if no other handle has committed since.
+/// All of it except the map of free pages is found by references, whose checksums prove that it equals the
+/// file's content. The map is used only if no other handle has committed since.
 ///
-/// Thread rule: for the holder of the writers' turn.
+/// Thread rule: only for the holder of the writers' turn.
 final class WriterMemory {
-  /// The map of free pages, kept while nobody else writes.
+  /// The map of free pages, kept while no other handle writes.
   var space: SpaceMap?
-  /// Whether the map was dropped because tables were restored, and not after a failure.
+  /// True when the map was dropped because tables were restored, and not after a failure.
   var hasRestored = false
-  /// The rows that the last transactions wrote last.
+  /// The rows that the latest transactions wrote last.
   var tails = KeptByTable<ClusterStore.Tail>()
-  /// The newest entries of the keys' indexes that were used last.
+  /// The newest entries of the keys' indexes used last.
   var recentKeys = KeptByTable<RecentKeys>()
   /// The state of the tables that were written last.
   var knownTables = KeptByTable<KnownTable>()
-  /// The kept versions of the versions whose pages the pipeline has needed last, by their roots.
+  /// The kept versions of the versions whose pages the pipeline needed last, by root.
   var keptRoots: [BlockReference: [VersionRecord]] = [:]
-  /// The newest version's catalogue, by its root, as decoded from the file.
+  /// The newest version's catalogue as decoded from the file, by root.
   var catalogue: (root: BlockReference, catalogue: Catalogue)?
-  /// Creating it would cost a small transaction more than its rows.
+  /// Kept because creating it would cost a small transaction more than its rows do.
   private(set) var builder = ClusterBuilder()
 
-  /// Forgets everything, after a failure or when another file has replaced this one.
+  /// Forgets everything, after a failure or a replacement of the file.
   func forget() {
     space = nil
     hasRestored = false
