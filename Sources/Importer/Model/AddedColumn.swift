@@ -1,10 +1,10 @@
-/// A column that an input does not have and every record of it gets, such as the record's origin.
+/// A column that the input lacks and every record gets, such as the record's origin.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct AddedColumn: Sendable, Equatable {
-  /// Its name in the table.
+  /// The name of the column in the table.
   public let name: String
-  /// The template, as it was given.
+  /// The template as given.
   public let template: String
   let parts: [Part]
 
@@ -18,11 +18,11 @@ public struct AddedColumn: Sendable, Equatable {
   package static let placeholders = ["path", "name", "now", "line", "record"]
 
   /// - Parameters:
-  ///   - name: in the table.
-  ///   - template: the value. In it `{path}` stands for the input's path as it was given, `{name}` for the
-  ///     path's last part, `{now}` for the moment when the import began (UTC), `{line}` and `{record}` for
-  ///     the number of the record's first line and of the record, from 1, `{{` and `}}` for braces. An empty
-  ///     value is null.
+  ///   - name: the name of the column in the table.
+  ///   - template: the value. `{path}` stands for the input's path as given, `{name}` for the last part of
+  ///     the path, `{now}` for the moment when the import began (UTC), `{line}` and `{record}` for the number
+  ///     of the record's first line and of the record, from 1, `{{` and `}}` for braces. An empty value is
+  ///     null.
   /// - Throws: `ImportError.invalidOption` for anything else in braces, a single brace, and an empty name.
   public init(_ name: String, _ template: String) throws(ImportError) {
     self.name = name

@@ -1,28 +1,28 @@
-/// The treatment of a record whose key an object of the table has already. Records of one input with equal
-/// keys follow the same rule, in the order of the input.
+/// What happens to a record whose key an object of the table has. Records of one input with equal keys follow
+/// the same rule, in the order of the input.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum ConflictPolicy: String, Sendable, CaseIterable {
   /// The record is rejected.
   case error
-  /// The record is left out; the object stays as it is.
+  /// The record is skipped; the object stays unchanged.
   case skip
-  /// The object gets all values of the record; columns that the input does not have get their default,
-  /// or null without one.
+  /// The object gets all values of the record; columns that the input lacks get their default, or null if
+  /// they have none.
   case replace
-  /// The object gets the values of the record. Columns that the input does not have stay as they are, and so
-  /// do columns for surplus fields that the record does not have.
+  /// The object gets the values of the record. Columns that the input lacks stay unchanged, and so do columns
+  /// for surplus fields that the record lacks.
   case update
 
-  /// Whether a record may be left out of the table because of its key.
+  /// True when a record may be left out of the table because of its key.
   var leavesOut: Bool { self == .error || self == .skip }
 }
 
 /// The rule for records with the keys of existing objects.
 struct ConflictRule: Sendable, Equatable {
   let policy: ConflictPolicy
-  /// A blank field leaves the object's value.
+  /// True when a blank field keeps the object's value.
   var ignoresBlanks = false
-  /// A record changes an object only if its value in this column comes behind the object's.
+  /// A record changes an object only if its value in this column is greater than the object's.
   var newerThan: String? = nil
 }

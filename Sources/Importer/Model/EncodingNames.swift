@@ -1,8 +1,8 @@
 import Base
 
-/// The names of encodings: those used here, those of the system, and others.
+/// The names of encodings: Sheaf's, the system's, and others in use.
 enum EncodingNames {
-  /// Names of one encoding besides its own, without dashes and the like. The first word is its name.
+  /// Other names of one encoding, without dashes and similar signs. The first word is its name.
   private static let families: [[String]] = [
     ["utf-8", "utf8sig", "utf8bom", "unicode11utf8", "cp65001"],
     [
@@ -10,7 +10,7 @@ enum EncodingNames {
       "csisolatin1",
     ],
     ["windows-1252", "cp1252", "win1252", "ansi", "xcp1252", "mswin1252", "ms1252"],
-    // Without a byte-order mark, such an input is mostly of this kind.
+    // Without a byte-order mark, such an input usually has this encoding.
     ["utf-16le", "utf16", "ucs2le", "ucs2", "unicode", "unicodelittle", "iso10646ucs2"],
     ["utf-16be", "ucs2be", "unicodebig", "unicodefffe"],
     [
@@ -38,7 +38,7 @@ enum EncodingNames {
     ["iso-8859-15", "latin9", "l9", "latin0"], ["iso-8859-16", "latin10", "l10"],
   ]
 
-  /// The system's names of some of them; the first one that `iconv` knows is taken.
+  /// The system's names of some encodings; the first that `iconv` knows is used.
   private static let names: [String: [String]] = [
     "euc-jp": ["EUC-JP-MS", "EUC-JP"], "big5-hkscs": ["BIG5-HKSCS", "BIG5HKSCS", "BIG5"],
     "cp949": ["CP949", "UHC"], "cp932": ["CP932", "WINDOWS-31J"],
@@ -65,7 +65,7 @@ enum EncodingNames {
     return known
   }()
 
-  /// The names that a mistyped one is compared with, and that a shell may offer.
+  /// The names for suggestions after a typing mistake, and for completion in a shell.
   static let suggested: [String] =
     TextEncoding.builtIn.map(\.rawValue) + families.dropFirst(5).compactMap(\.first)
     + [1250, 1251, 1253, 1254, 1255, 1256, 1257, 1258].map { "windows-\($0)" }
@@ -86,7 +86,7 @@ enum EncodingNames {
     return ["CP" + canonical.dropFirst(8), canonical.uppercased()]
   }
 
-  /// The system's converter for an encoding with this name; nil when it has none.
+  /// The system's converter for the encoding with this name; nil when there is none.
   static func converter(_ canonical: String) -> CharacterConverter? {
     for name in systemNames(canonical) {
       if let converter = CharacterConverter(name) { return converter }
@@ -106,7 +106,7 @@ enum EncodingNames {
       "encoding '\(name)' is not known; 'iconv -l' lists those that are")
   }
 
-  /// Why an encoding cannot be read; nil where it can. Tests the meanings of bytes.
+  /// Why an encoding cannot be read; nil when it can. Tests the meanings of its bytes.
   static func problem(_ converter: CharacterConverter) -> String? {
     var wrong: [UInt8] = []
     for byte in 0..<0x80 as Range<UInt8> where converter.meaning(of: [byte]) != .text([byte]) {
@@ -118,8 +118,8 @@ enum EncodingNames {
         ? "its ASCII characters are not single bytes of ASCII"
         : "byte \(hex) is not the character of ASCII in it, or means something in what follows"
     }
-    // A combining mark may join with the letter before it, which gives the same text; any other difference is
-    // a state.
+    // A combining mark may combine with the letter before it, which gives the same text. Any other difference
+    // means that the encoding has a state.
     var texts: [UInt8: String] = [:]
     for byte in 0x80...0xFF as ClosedRange<UInt8> {
       if case .text(let text) = converter.meaning(of: [byte]) {

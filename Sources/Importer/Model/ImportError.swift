@@ -2,13 +2,13 @@ import Engine
 
 /// A place in an input.
 ///
-/// - `file`: the path as it was given, or `standard input`.
-/// - `line`, `column`: 1-based; the column counts bytes, so that it is exact for any encoding.
-/// - `byteOffset`: 0-based, from the start of the input, a byte-order mark included.
+/// - `file`: the path as given, or `standard input`.
+/// - `line`, `column`: 1-based; the column counts bytes, which is exact for any encoding.
+/// - `byteOffset`: 0-based, from the start of the input, including a byte-order mark.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct SourcePosition: Sendable, Equatable, CustomStringConvertible {
-  /// The path as it was given, or `standard input`.
+  /// The path as given, or `standard input`.
   public let file: String
   /// From 1.
   public let line: Int
@@ -33,67 +33,66 @@ public struct SourcePosition: Sendable, Equatable, CustomStringConvertible {
   public var description: String { "\(file):\(line):\(column) (byte \(byteOffset))" }
 }
 
-/// Why an import could not go on. `description` is one line: what, where, and what to do.
+/// Why an import failed. `description` is one line: what, where, and what to do.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The input is missing, a directory, or not permitted to be read.
+  /// The input is missing, a directory, or not readable for this user.
   case unreadableInput(path: String, reason: String)
-  /// The input is compressed, and the system has no program that decompresses it.
+  /// The input is compressed, and the system has no program to decompress it.
   case missingProgram(path: String, program: String, advice: String)
-  /// A compressed input is damaged or cut off, by the message of the program that decompresses it.
+  /// A compressed input is damaged or truncated, as the decompressing program reports.
   case damagedArchive(path: String, byteOffset: Int, reason: String)
-  /// The input is not the one that was imported: it is not known which of its records are new.
+  /// The input is not the one that was imported, so it is unknown which of its records are new.
   case inputChanged(path: String, reason: String)
-  /// A file that the import is to write cannot be created.
+  /// An output file of the import cannot be created.
   case cannotCreate(path: String, reason: String)
-  /// Another import or compaction held the database for longer than the wait.
+  /// Another import or compaction held the database longer than the wait.
   case busy(database: String, seconds: Double)
-  /// The input was opened, but reading it failed on the way.
+  /// The input was opened, but a later read failed.
   case readFailed(path: String, byteOffset: Int, reason: String)
-  /// The input cannot be positioned (a pipe), but an import has to resume in its middle.
+  /// The import has to resume in the middle of an input without positions (a pipe).
   case notSeekable(path: String)
   /// A table as an input could not be read.
   case tableFailed(EngineError)
   /// A query as an input failed.
   case queryFailed(ServerError)
-  /// A single record exceeds what may be held in memory.
+  /// A record is longer than the limit for memory.
   case recordTooLong(position: SourcePosition, limit: Int, insideQuotes: Bool)
-  /// The system gave no memory for the bytes of one chunk.
+  /// The system has no memory for the bytes of a chunk.
   case outOfMemory(bytes: Int, position: SourcePosition)
-  /// Delimiter, quote, escape and comment cannot be told apart, or from a record end.
+  /// Delimiter, quote, escape and comment cannot be distinguished from each other or from a record end.
   case invalidDialect(reason: String)
   /// The input is text in an encoding that cannot be read, or is not text.
   case unsupportedEncoding(path: String, reason: String)
-  /// The record that should name the columns is malformed.
+  /// The record with the names of the columns is malformed.
   case malformedHeader(position: SourcePosition, reason: String)
   /// More records were rejected than allowed.
   case tooManyRejects(
     count: Int, first: Reject?, path: String, committedBatches: Int, committedObjects: Int)
-  /// `truncate` or `deletesMissing` would leave a table empty that had objects: the inputs have no record for
-  /// it.
+  /// `truncate` or `deletesMissing` would empty a table that had objects: the inputs have no record for it.
   case emptyReplacement(table: String, database: String)
-  /// More objects would be deleted, since no input has their keys, than are allowed.
+  /// The inputs lack the keys of more objects than may be deleted.
   case tooManyDeletions(missing: Int, allowed: Int, table: String, objects: Int)
   /// The inputs have fewer records than `minRecords` requires for deleting objects.
   case tooFewRecords(read: Int, wanted: Int, table: String, objects: Int)
-  /// Records were rejected, so that it is not known which objects the inputs do not have.
+  /// Records were rejected, so it is unknown which objects the inputs lack.
   case rejectedBeforeDeletion(count: Int, path: String)
-  /// The input has no record that could name the columns.
+  /// The input has no record with names for the columns.
   case emptyInput(path: String)
   /// `--resume` with an input or options that do not allow it.
   case cannotResume(path: String, reason: String)
-  /// The input's columns are not those of the table it is to go into.
+  /// The input's columns are not those of its table.
   case unlikeTable(path: String, table: String, reason: String)
-  /// The last record has no line end, and `requiresFinalNewline` demands one.
+  /// The last record has no line end, which `requiresFinalNewline` demands.
   case unfinished(position: SourcePosition)
-  /// The input is in a format that is no CSV.
+  /// The input has a format other than CSV.
   case otherFormat(path: String, format: String, advice: String)
-  /// A column named in the options is not in the input.
+  /// The input lacks a column that is named in the options.
   case noSuchColumn(name: String, known: [String])
-  /// A column that the table has, and that options or the table need, is not in the input.
+  /// The input lacks a column of the table that the options or the table require.
   case missingColumn(path: String, name: String, known: [String])
-  /// Options that make no sense, alone or together, as the text says.
+  /// Options that are invalid, alone or together, as the text says.
   case invalidOption(String)
   /// The import ended with an error, and then its committed batches could not be flushed.
   case notDurable(after: String, cause: String)
@@ -101,7 +100,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case notTidied(cause: EngineError)
   /// Everything was committed and is durable; the file of changes could not be written.
   case changesNotWritten(path: String, cause: String)
-  /// The error that ended an import of one transaction, so that nothing is committed.
+  /// The error that ended an import of a single transaction: nothing is committed.
   indirect case nothingCommitted(ImportError)
   /// `shouldStop` returned true while a pipe had nothing to read.
   case interrupted
@@ -122,7 +121,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     text.hasSuffix(goesOn) ? String(text.dropLast(goesOn.count)) : text
   }
 
-  /// The same, of an import that is one transaction.
+  /// This error for an import of a single transaction.
   var ofOneTransaction: ImportError {
     switch self {
     case .damagedArchive, .unfinished, .readFailed: .nothingCommitted(self)
@@ -130,7 +129,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// What, where and what to do, in one line for people.
+  /// One line for people: what, where and what to do.
   public var description: String {
     switch self {
     case .tooManyRejects(let count, let first, let path, let batches, let objects):
@@ -139,7 +138,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
         + "committed so far: \(batches) batch\(batches == 1 ? "" : "es"), "
         + "\(objects) object\(objects == 1 ? "" : "s"); the rejected records are in "
         + "\(path): mend the input and start anew, or "
-        // A query, which may give other rows each time, is not gone on with.
+        // A query is not resumed, as it may give other rows each time.
         + (first.map { ServerAddress.isURL($0.position.file) } ?? false
           ? "with a higher --max-rejects" : "go on with --resume and a higher --max-rejects")
     case .emptyReplacement(let table, let database):

@@ -1,14 +1,14 @@
 import Base
 
-/// Recognizes addresses of servers, and shows them without passwords.
+/// Recognizes addresses of servers, and removes their passwords for display.
 ///
-/// Needs no client library, so that an address can be shown when the library is missing.
+/// It does not need the client library, so an address can be shown when that is missing.
 public enum ServerAddress {
   private static let schemes = ["postgresql://", "postgres://"]
   private static let keywords = [
     "host", "hostaddr", "port", "dbname", "user", "service", "sslmode",
   ]
-  /// libpq's other keys, whose values are not shown.
+  /// Other keys of libpq, whose values are not shown.
   private static let otherKeywords = [
     "password", "passfile", "require_auth", "channel_binding", "connect_timeout", "client_encoding",
     "options", "application_name", "fallback_application_name", "keepalives", "keepalives_idle",
@@ -19,19 +19,19 @@ public enum ServerAddress {
     "load_balance_hosts",
   ]
 
-  /// Whether a word is the URL of a server.
+  /// Returns whether a word is the URL of a server.
   public static func isURL(_ word: String) -> Bool { scheme(of: word) != nil }
 
-  // By bytes, as libpq reads it: `hasPrefix` does not find a `/` that has an accent behind it.
+  // By bytes, as in libpq: `hasPrefix` does not find a `/` followed by a combining mark.
   private static func scheme(of word: String) -> String? {
     schemes.first { word.utf8.starts(with: $0.utf8) }
   }
 
-  /// Whether a destination is a server: a URL, or `key=value` pairs that begin with one of libpq's own keys.
-  /// A file with such a name can be given as `./NAME`.
+  /// Returns whether a destination is a server: a URL, or `key=value` pairs that begin with a key of libpq. A
+  /// file with such a name can be given as `./NAME`.
   public static func isServer(_ destination: String) -> Bool {
     if isURL(destination) { return true }
-    // libpq takes blanks in front of a key and behind it.
+    // libpq allows blanks before and after a key.
     let pair = destination.unicodeScalars.drop { blanks.contains(sign: $0) }
     let key = pair.prefix { $0 != "=" && !blanks.contains(sign: $0) }
     guard pair[key.endIndex...].first(where: { !blanks.contains(sign: $0) }) == "=" else {
@@ -42,13 +42,13 @@ public enum ServerAddress {
 
   private static let blanks = " \t\n\u{B}\u{C}\r"
 
-  /// Whether a word is the URL of something else, which may have a password, too. A file with such a name can
-  /// be given as `./NAME`.
+  /// Returns whether a word is the URL of something else, which may also contain a password. A file with such
+  /// a name can be given as `./NAME`.
   public static func isOfOther(_ word: String) -> Bool {
     !isURL(word) && otherScheme(of: word) != nil
   }
 
-  /// The word, or, where it is an address, what may be shown of it.
+  /// The word; for an address, the part of it that may be shown.
   public static func withoutPassword(_ word: String) -> String {
     isServer(word) || isOfOther(word) ? shown(word) : word
   }
@@ -67,13 +67,13 @@ public enum ServerAddress {
 
   /// The address without passwords, for reports and errors.
   ///
-  /// Leaves out too much rather than too little: of a URL everything between the first `:` behind the scheme
+  /// It removes too much rather than too little: in a URL, everything between the first `:` after the scheme
   /// and the last `@`.
   public static func shown(_ address: String) -> String {
     guard let scheme = scheme(of: address) ?? otherScheme(of: address) else {
       return shownPairs(address)
     }
-    // Scalars, not characters: a combining mark would hide the sign before it, and so show a password.
+    // Scalars, not characters: a combining mark would hide the sign before it, and so reveal a password.
     var rest = address.unicodeScalars.dropFirst(scheme.unicodeScalars.count)
     if let at = rest.lastIndex(of: "@"), let colon = rest.firstIndex(of: ":"), colon < at {
       rest.removeSubrange(colon..<at)
@@ -85,26 +85,26 @@ public enum ServerAddress {
       + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&"))
   }
 
-  /// Whether a parameter of a URL is a password, or may be one in another spelling.
+  /// Returns whether a parameter of a URL is a password, or may be one in another spelling.
   private static func hidesSecrets(_ pair: String) -> Bool {
     pair.contains(sign: "%") || pair.utf8.contains { $0 >= 0x80 }
       || pair.lowercased().contains("pass")
   }
 
-  /// The values of `host`, `port`, `dbname` and the like, and no others.
+  /// Keeps the values of `host`, `port`, `dbname` and similar keys only.
   private static func shownPairs(_ address: String) -> String {
     var shown: [String] = []
-    // A value in quotes may contain anything, even another key.
+    // A quoted value may contain anything, even another key.
     if address.contains(sign: "'") || address.contains(sign: "\\") {
       return "a server given by key=value pairs"
     }
-    // The characters that libpq takes for blanks: others belong to the value.
+    // Only the characters that are blanks for libpq; others belong to the value.
     for pair in address.unicodeScalars.split(whereSeparator: {
       blanks.contains(sign: $0)
     }) {
       guard let equals = pair.firstIndex(of: "=") else { continue }
       guard keywords.contains(String(pair[..<equals])) else { continue }
-      // The database's name may itself be a whole address.
+      // The name of the database may itself be an address.
       let value = String(pair[equals...].dropFirst())
       shown.append(
         String(pair[...equals])

@@ -1,19 +1,18 @@
-/// Why an import into a server could not go on. `description` is one line: what, where, and what to do.
+/// Why an import into a server failed. `description` is one line: what, where, and what to do.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct ServerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of failure, for programs.
   public enum Kind: Sendable {
-    /// The command asks for something impossible.
+    /// The command requests something impossible.
     case usage
-    /// The server refuses the data, or the input has changed.
+    /// The server rejects the data, or the input has changed.
     case data
-    /// There is no such server, database, library or right.
+    /// A server, database, library or permission is missing.
     case missing
-    /// The connection or the server broke down.
+    /// The connection or the server failed.
     case inputOutput
-    /// A later try may succeed: the server does not listen yet, has no room, or another process has the
-    /// input.
+    /// A later attempt may succeed: the server is not ready, has no space, or another process has the input.
     case busy
     /// `shouldStop` returned true.
     case interrupted
@@ -21,17 +20,17 @@ public struct ServerError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// The kind of failure, for programs.
   public let kind: Kind
-  /// The server's five-character code; nil for an error that the server has not reported.
+  /// The server's five-character code; nil when the server did not report the error.
   public let sqlState: String?
   /// For people.
   public let description: String
-  /// The server's own message; empty for an error that the server has not reported.
+  /// The server's message; empty when the server did not report the error.
   let words: String
-  /// The server's own description of the place.
+  /// The server's description of the place.
   let context: String?
-  /// The number of the statement that failed, from 0, among those sent together.
+  /// The number of the failed statement, from 0, among those sent together.
   let statement: Int
-  /// Whether the connection is lost, so that the fate of the running statement is unknown.
+  /// True when the connection is lost, so the outcome of the running statement is unknown.
   let isDisconnected: Bool
 
   init(
@@ -47,7 +46,7 @@ public struct ServerError: Error, Sendable, Equatable, CustomStringConvertible {
     self.isDisconnected = isDisconnected
   }
 
-  /// The same error with another text.
+  /// The same error with another description.
   func saying(_ text: String) -> ServerError {
     ServerError(
       kind, text, sqlState: sqlState, words: words, context: context, statement: statement,

@@ -1,19 +1,19 @@
-/// A query of a server as an input: the server's URL with `query=` among its parameters.
+/// A query of a server as an input: the URL of the server with a parameter `query=`.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct ServerQuery: Sendable, Equatable {
   /// The URL without the query.
   package let address: String
-  /// The query, without a semicolon behind it.
+  /// The query, without a final semicolon.
   package let text: String
-  /// How errors and reports name it: without a password, in one line.
+  /// The query in errors and reports: without a password, in one line.
   package let shown: String
 
-  /// The name of tables and files of rejects for a query, if no option gives one.
+  /// The default name for tables and files of rejects of a query.
   package static let name = "query"
 
-  /// - Parameter word: an input as it was given.
-  /// - Returns: nil where it is no URL of a server.
+  /// - Parameter word: an input as given.
+  /// - Returns: nil when it is not the URL of a server.
   /// - Throws: `ImportError.invalidOption` for a URL without a query, or one that cannot be read.
   package init?(_ word: String) throws(ImportError) {
     guard ServerAddress.isURL(word) else { return nil }
@@ -48,7 +48,7 @@ package struct ServerQuery: Sendable, Equatable {
 
   private static let key = "query="
 
-  /// The server and the parameters of a URL. The user's password may contain a `?`.
+  /// The server and the parameters of a URL. The password may contain a `?`.
   private static func parts(_ url: String) -> (server: String, parameters: [Substring]) {
     let bytes = url.utf8
     var start = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.startIndex
@@ -60,7 +60,8 @@ package struct ServerQuery: Sendable, Equatable {
     return (String(url[..<question]), parameters.map { Substring($0) })
   }
 
-  /// The text without percent encoding; nil when a percent sign begins no code, or the bytes are not text.
+  /// The text with percent encoding decoded; nil when a percent sign begins no code, or the bytes are not
+  /// text.
   private static func decoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -78,7 +79,7 @@ package struct ServerQuery: Sendable, Equatable {
   }
 
   private static func hexadecimal(_ high: UInt8, _ low: UInt8) -> UInt8? {
-    // `UInt8(_:radix:)` would take a sign.
+    // `UInt8(_:radix:)` would accept a sign.
     let digits = [high, low].compactMap { Character(UnicodeScalar($0)).hexDigitValue }
     return digits.count == 2 ? UInt8(digits[0] * 16 + digits[1]) : nil
   }
@@ -94,7 +95,7 @@ package struct ServerQuery: Sendable, Equatable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The query may contain a password, too, for another server.
+  /// The query may also contain a password, for another server.
   private static func shown(_ text: String) -> String {
     if text.lowercased().contains("pass") { return "..." }
     return text.utf8.split(whereSeparator: isBlank).map { String(Substring($0)) }

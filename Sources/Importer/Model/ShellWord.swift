@@ -1,8 +1,8 @@
 import Base
 
-/// Words of a command, quoted for a shell.
+/// Quotes words of a command for a shell.
 package enum ShellWord {
-  /// The word, quoted where a shell needs it.
+  /// The word, in quotes if a shell needs them.
   package static func quoted(_ word: String) -> String {
     let plain = word.utf8.allSatisfy { byte in
       (byte >= 0x30 && byte <= 0x39) || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
@@ -13,12 +13,12 @@ package enum ShellWord {
     return inQuotes(word)
   }
 
-  /// The word in single quotes in any case.
+  /// The word, always in single quotes.
   package static func inQuotes(_ word: String) -> String {
     "'" + word.replacing(sign: "'", with: "'\\''") + "'"
   }
 
-  /// The same for a word with bytes that are not text.
+  /// Quotes a word with bytes that are not text.
   private static func quotedBytes(_ word: String) -> String {
     let parts = word.unicodeScalars.map { scalar in
       if let byte = PathText.byte(scalar) {

@@ -3,24 +3,25 @@
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct VerifyReport: Sendable {
-  /// The numbers of records by their result.
+  /// The numbers of records by result.
   public struct Counts: Sendable, Equatable {
     /// Records of the input.
     public var read = 0
-    /// An object has all of the record's values, to the letter.
+    /// Records for which an object has all values, to the letter.
     public var found = 0
-    /// An object has the values of another record of the inputs with the same key.
+    /// Records for which an object has the values of another record of the inputs with the same key.
     public var repeated = 0
-    /// It is in a rejects file, to the letter.
+    /// Records that are in a rejects file, to the letter.
     public var rejected = 0
-    /// `ImportOptions.filter` leaves it out.
+    /// Records that `ImportOptions.filter` leaves out.
     public var filtered = 0
-    /// It is neither in the table nor in a rejects file.
+    /// Records that are neither in the table nor in a rejects file.
     public var missing = 0
-    /// The object with its key has other values, which are not those of another record of the inputs either.
+    /// Records for which the object with their key has other values, which no other record of the inputs has
+    /// either.
     public var differing = 0
 
-    /// A report of nothing.
+    /// Creates empty counts.
     public init() {}
 
     mutating func add(_ other: Counts) {
@@ -34,21 +35,21 @@ public struct VerifyReport: Sendable {
     }
   }
 
-  /// One of the inputs.
+  /// The result for an input.
   public struct Input: Sendable, Equatable {
-    /// The path, as it was given or found.
+    /// The path as given or found.
     public let path: String
-    /// The results of its records.
+    /// The numbers of its records by result.
     public var counts = Counts()
   }
 
-  /// A record that is not where it should be.
+  /// A record that is missing or differs.
   public struct Problem: Sendable, Equatable {
-    /// Where it is; without a column.
+    /// The position of the record; it has no column.
     public let position: SourcePosition
-    /// Its number in the input, from 1.
+    /// The record's number in the input, from 1.
     public let record: Int
-    /// Its primary key, where the table has one.
+    /// The record's primary key; nil when the table has none.
     public let key: String?
     /// The reason, for people.
     public let reason: String
@@ -56,29 +57,29 @@ public struct VerifyReport: Sendable {
 
   /// The sums over all inputs.
   public var counts = Counts()
-  /// One for each input, in their order.
+  /// The results for each input, in order.
   public var inputs: [Input] = []
   /// The rejects files that were searched.
   public var rejectFiles: [String] = []
-  /// The first of the records that are missing or differ, in the order in which they were found.
+  /// The first records that are missing or differ, in the order in which they were found.
   public var problems: [Problem] = []
-  /// The table.
+  /// The name of the table.
   public var table = ""
-  /// The version that was compared.
+  /// The version of the database that was compared.
   public var version: UInt64 = 0
-  /// Objects of the table.
+  /// The number of objects in the table.
   public var objects = 0
   /// Notes for the user.
   public var notes: [String] = []
-  /// True when `ImportOptions.shouldStop` ended it: there is no result then.
+  /// True when `ImportOptions.shouldStop` ended the comparison; there is then no result.
   public var isInterrupted = false
 
-  /// Whether every record is where it should be.
+  /// True when no record is missing or differs.
   public var isGood: Bool { counts.missing == 0 && counts.differing == 0 && !isInterrupted }
 
-  /// The most problems that are listed.
+  /// The maximum number of problems listed.
   static let mostProblems = 1000
 
-  /// A report of nothing, to be filled.
+  /// Creates an empty report.
   public init() {}
 }

@@ -6,13 +6,13 @@ import Engine
 /// begin with all bytes that were committed.
 struct CheckpointComparison {
   enum Finding {
-    /// Nothing of it was imported.
+    /// Nothing of the input was imported.
     case fresh
-    /// The splitter is positioned behind the committed records.
+    /// The import continues: the splitter is positioned after the committed records.
     case goesOn(Checkpoint)
-    /// Nothing is left to do.
+    /// The whole input was imported.
     case complete(Checkpoint)
-    /// A part of it was imported, but the input has changed.
+    /// A part of the input was imported, but the input has changed.
     case changed(reason: String)
   }
 
@@ -25,8 +25,8 @@ struct CheckpointComparison {
   }
 
   /// - Parameters:
-  ///   - opened: the input behind its header; replaced by another opening if it was read in vain.
-  ///   - open: opens it once more.
+  ///   - opened: the input, positioned after its header; replaced by a new opening if it was read in vain.
+  ///   - open: opens the input again.
   func find(
     _ opened: inout InputPlanner.Opened, open: () throws -> InputPlanner.Opened
   ) throws -> Finding {
@@ -49,8 +49,8 @@ struct CheckpointComparison {
     return .fresh
   }
 
-  /// The checkpoint of an input that was imported completely and is unchanged; nil for all others. Reads the
-  /// input's bytes without parsing them.
+  /// The checkpoint of an input that was imported completely and is unchanged; nil for all others. The
+  /// input's bytes are read without parsing.
   func complete() throws -> Checkpoint? {
     guard file.canBeReadAgain else { return nil }
     guard let own = try memory.checkpoint(of: file.key) else {
@@ -62,7 +62,7 @@ struct CheckpointComparison {
     return checkpoint
   }
 
-  /// Whether a part of the input was imported that is not there any more.
+  /// True when a part of the input was imported that the input no longer has.
   func hasChanged() throws -> Bool {
     guard file.canBeReadAgain, let own = try memory.checkpoint(of: file.key),
       case .changed = try compare(own, splitter())
@@ -78,7 +78,7 @@ struct CheckpointComparison {
       checksum: splitter.checksum.value, byteOffset: splitter.byteOffset)
   }
 
-  /// The input from its first byte on.
+  /// The input from its first byte.
   private func splitter() throws -> RecordSplitter {
     let source = try FileSource.open(file.path)
     source.isCancelled = options.shouldStop

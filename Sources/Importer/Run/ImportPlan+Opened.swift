@@ -4,7 +4,7 @@ extension ImportPlan {
   /// The plan of an input that was opened and matched with its table.
   ///
   /// - Parameters:
-  ///   - columns: used instead of those of the match.
+  ///   - columns: replaces the columns of the match.
   ///   - encodes: whether parsers encode clusters; nil: decided by the batch size and the input's size.
   init(
     _ file: InputFile, _ opened: InputPlanner.Opened, _ match: TableMatch, _ options: ImportOptions,
@@ -22,7 +22,7 @@ extension ImportPlan {
       added: opened.added.columns.isEmpty ? nil : opened.added, rules: match.rules,
       filter: match.filter,
       keyColumns: match.keyColumns, extras: match.extras,
-      // A small input's rows fill up shared clusters, as those of small batches do.
+      // A small input's rows fill shared clusters, as those of small batches do.
       encodes: encodes
         ?? (!file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true),
       batchRecords: batchRecords, likelyEncoding: opened.likelyEncoding)

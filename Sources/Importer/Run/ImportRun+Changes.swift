@@ -1,9 +1,9 @@
 import Base
 import Engine
 
-/// `ImportOptions.changes`: the changes of the import, from a comparison with the version before it.
+/// `ImportOptions.changes`: the import's changes, from a comparison with the version before it.
 extension ImportRun {
-  /// Refuses a file of changes that cannot be created.
+  /// Refuses a path at which the file of changes cannot be created.
   func checkChanges() throws {
     guard let path = options.changes else { return }
     if path == "-" {
@@ -18,7 +18,7 @@ extension ImportRun {
     try ChangesFile.check(path)
   }
 
-  /// Writes the changes of the import, once it is durable. After an interrupted import writes nothing: the
+  /// Writes the changes of the import once it is durable. After an interrupted import it writes nothing: the
   /// run that resumes it writes the changes of both.
   ///
   /// - Throws: `ImportError.changesNotWritten`.
@@ -59,7 +59,7 @@ extension ImportRun {
     }
   }
 
-  /// Counts the objects that differ, and writes them.
+  /// Counts and writes the objects that differ.
   func tell(
     from before: Snapshot, to after: Snapshot, _ file: ChangesFile?,
     _ counts: inout ImportReport.Changes

@@ -1,9 +1,9 @@
 import Base
 import Engine
 
-/// Dry runs: the import itself, into a copy of the database whose changes end with the process.
+/// Dry runs: the import itself, in a copy of the database whose changes end with the process.
 extension ImportRun {
-  /// Does everything that the import would, and compares the table before and after.
+  /// Imports into the copy, and compares the table before and after.
   mutating func rehearse() throws {
     if options.isSniffing || verifier != nil { return try importAll(nil) }
     guard let rehearsal = try openRehearsal() else { return try importAll(nil) }
@@ -28,12 +28,12 @@ extension ImportRun {
     }
   }
 
-  /// The copy of the database that a dry run writes in.
+  /// The copy of the database in which a dry run writes.
   private final class Rehearsal {
     let database: Database
-    /// The file; nil: there is none.
+    /// The file; nil when it does not exist.
     private let file: Database?
-    /// The version that it begins from, held until `close`.
+    /// The version from which the copy begins, held until `close`.
     private var version: Snapshot?
 
     init(_ database: Database, _ file: Database?, _ version: Snapshot?) {
@@ -42,13 +42,13 @@ extension ImportRun {
 
     func close() {
       try? database.close()
-      // The last one that holds a version or the file removes the lock file.
+      // The last holder of a version or the file removes the lock file.
       version = nil
       try? file?.close()
     }
   }
 
-  /// Nil when there is no database, and no option needs one.
+  /// Nil when there is no database and no option requires one.
   private func openRehearsal() throws -> Rehearsal? {
     var file: Database?
     if try System.statusIfPresent(path: options.database) != nil {
@@ -68,13 +68,13 @@ extension ImportRun {
         of: file, path: options.database, options: options.engine, folder: folder)
       return Rehearsal(database, file, version)
     } catch {
-      // The error thrown is the one to report; the lock file must not be left behind.
+      // The first error is the one to report; the lock file must be removed all the same.
       try? file?.close()
       throw error
     }
   }
 
-  /// Counts the objects that would change, if objects are known by their keys, and writes them if asked for.
+  /// Counts the objects that would change, if keys identify objects, and writes them if requested.
   private mutating func tellChanges(
     since before: Snapshot, _ after: Snapshot, _ file: ChangesFile?
   ) throws {

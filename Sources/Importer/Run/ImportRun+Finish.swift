@@ -2,7 +2,7 @@ import Base
 import Engine
 
 extension ImportRun {
-  /// The steps after everything is committed and durable: the file's size, and a compaction if one is due.
+  /// The steps after everything is durable: the file's size, and a compaction if one is due.
   mutating func finish(_ database: Database) throws {
     do {
       try tidy(database)
@@ -10,7 +10,7 @@ extension ImportRun {
       switch error {
       // Committed batches may be lost.
       case .poisoned, .displaced: throw error
-      // The error must not suggest repeating the import: its records would be there twice.
+      // The error must not suggest repeating the import, which would add its records again.
       default: throw ImportError.notTidied(cause: error)
       }
     }
@@ -24,7 +24,7 @@ extension ImportRun {
       decision: options.compaction.mode == .never ? .disabled : .notNeeded, before: use.total,
       after: use.total)
     if report.isInterrupted {
-      // The user is waiting for the end.
+      // The user wants the program to end.
       report.compaction = CompactionResult(
         decision: .disabled, before: use.total, after: use.total, reason: "interrupted")
     } else if options.compaction.shouldCompact(total: use.total, used: use.needed) {
@@ -48,7 +48,7 @@ extension ImportRun {
     report.pending = try pending(database)
   }
 
-  /// Replaces the file if nobody else has it open, and otherwise compacts it in use.
+  /// Replaces the file if no other process has it open; otherwise compacts it in use.
   private mutating func compact(_ database: Database) throws -> CompactionResult {
     let alone = try database.compact(shouldStop: options.shouldStop)
     switch alone.decision {
@@ -61,6 +61,6 @@ extension ImportRun {
     }
   }
 
-  /// A compaction in use waits only this long for readers: the caller of the import is waiting.
+  /// A compaction in use waits only this long for readers, since the caller of the import waits.
   private static let secondsForReaders = 1.0
 }

@@ -1,8 +1,8 @@
 import Engine
 
-/// Inputs whose first record may or may not be a header.
+/// Inputs whose first record may be a header.
 extension ImportRun {
-  /// An input read in accordance with the table and the first input.
+  /// Reads an input consistently with the table and the first input.
   func alike(_ file: InputFile, _ opened: InputPlanner.Opened) throws
     -> InputPlanner.Opened
   {
@@ -21,7 +21,7 @@ extension ImportRun {
   }
 
   /// Refuses a header with one name less than the records have fields, if the existing table has these names.
-  /// In a new table the first column would have the names of rows; here a lost name is more likely, and all
+  /// In a new table the first column would have the names of rows; here a name was probably lost, and all
   /// values would go into the column beside their own.
   ///
   /// - Throws: `ImportError.malformedHeader`.
@@ -38,8 +38,8 @@ extension ImportRun {
         + "'\(first)' for the names of rows")
   }
 
-  /// An input whose first record was taken for names although its table has none and the values fit: the
-  /// record must not be lost.
+  /// Reads an input by position when its first record was taken for names, although the table has none and
+  /// the values fit: the record must not be lost.
   ///
   /// - Throws: `ImportError.unlikeTable` if they do not fit, or the input cannot be read again.
   private func byPosition(_ file: InputFile, _ opened: InputPlanner.Opened) throws
@@ -65,7 +65,7 @@ extension ImportRun {
     return again
   }
 
-  /// Whether the fields are values of the table's columns, by position.
+  /// Returns whether the fields are values of the table's columns, by position.
   private func fits(_ fields: [String?], _ schema: TableSchema) -> Bool {
     fields.enumerated().allSatisfy { position, field in
       guard let field, !options.nulls.contains(field),

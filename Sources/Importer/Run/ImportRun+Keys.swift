@@ -1,9 +1,9 @@
-/// The primary key of an import, and options that need one.
+/// The primary key of an import, and the options that require one.
 extension ImportRun {
-  /// The primary key of the import: the table's present or future one.
+  /// The primary key of the import: that of the table, now or after the import.
   func keys(of table: TableContents?) throws -> [String] {
     let own = table?.keyColumns ?? []
-    // For an import the order of a key's columns does not matter.
+    // For an import the order of the key's columns has no effect.
     if !own.isEmpty, !options.keys.isEmpty, Set(own) != Set(options.keys) {
       func shown(_ keys: [String]) -> String { "'\(keys.joined(separator: ", "))'" }
       throw ImportError.invalidOption(

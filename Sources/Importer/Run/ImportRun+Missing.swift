@@ -1,8 +1,8 @@
 import Engine
 
-/// Objects whose keys no input has.
+/// Deletes the objects whose keys no input has.
 extension ImportRun {
-  /// Refuses options that make no sense together.
+  /// Refuses options that contradict each other.
   static func checkDeletions(_ options: ImportOptions) throws {
     guard options.deletesMissing else { return }
     for (portion, name) in [(options.maxDeletes, "maxDeletes"), (options.minRecords, "minRecords")]
@@ -24,13 +24,13 @@ extension ImportRun {
     }
   }
 
-  /// Deletes the objects that no input has, unless there are more than allowed. Does so in the transaction of
-  /// all inputs, or in the one that publishes the pending table.
+  /// Deletes the objects that no input has, unless they exceed the limit: in the transaction of all inputs,
+  /// or in the one that publishes the pending table.
   ///
   /// - Throws: `ImportError.tooManyDeletions`, `.tooFewRecords`, `.rejectedBeforeDeletion`.
   mutating func deleteMissing(_ database: Database?) throws {
     guard options.deletesMissing, !report.isInterrupted, !report.isNothingToDo else { return }
-    // What somebody else has put in meanwhile is not missing.
+    // Objects that others have added meanwhile are not missing.
     let before = try transaction?.begunTable() ?? existingTable(database)
     let total = before?.count ?? 0
     let wanted = options.minRecords.atLeast(of: total)

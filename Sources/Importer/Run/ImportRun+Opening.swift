@@ -1,9 +1,9 @@
 import Base
 import Engine
 
-/// Opening the database and taking its job lock, with others waited for.
+/// Opens the database and takes its job lock, after waiting for others.
 extension ImportRun {
-  /// Opens the database for writing. The wait for the first transaction's turn counts as a part of opening.
+  /// Opens the database for writing. The wait for the first transaction's turn counts as part of opening.
   func open(_ waiting: Waiting) throws -> Database {
     var settings = options.engine
     settings.waiting = waiting

@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// `ImportOptions.publication`: the pending table beside the visible one, and its publication.
+/// `ImportOptions.publication`: builds the pending table beside the visible one, and publishes it.
 extension ImportRun {
   /// The pending table of the import's table; nil when there is none.
   func pending(_ database: Database) throws -> PendingTable? {
@@ -10,7 +10,7 @@ extension ImportRun {
 
   /// Decides whether the import continues the pending table.
   ///
-  /// - Throws: `ImportError.cannotResume` when it would write beside it.
+  /// - Throws: `ImportError.cannotResume` when the import would write beside it.
   mutating func choosePending(_ database: Database) throws {
     guard let transaction, let old = try pending(database) else { return }
     let what =
@@ -50,17 +50,18 @@ extension ImportRun {
       return
     }
     transaction.hasPending = true
-    // The table has the objects of earlier batches: the report counts from these on.
+    // The table has the objects of earlier batches, from which the report counts.
     report.objectsBefore = old.objects
   }
 
-  /// The checkpoints of inputs that this run does not have.
+  /// The checkpoints of inputs that this run does not include.
   private func others(in memory: InputMemory) throws -> [Checkpoint] {
     let named = Set(files.map(\.key))
     return try memory.all().filter { !named.contains($0.input.name) }
   }
 
-  /// The version whose table the import continues: the pending one, if there is one, else the visible.
+  /// The version whose table the import continues: the pending table if there is one, otherwise the visible
+  /// one.
   func shown(_ database: Database?) throws -> Snapshot? {
     guard let database else { return nil }
     if transaction?.hasPending == true, let pending = try database.pendingSnapshot(of: tableName) {
@@ -71,9 +72,9 @@ extension ImportRun {
 
   /// Publishes the pending table.
   ///
-  /// - Returns: false when nothing is pending, or the import was interrupted.
-  /// - Throws: `ImportError.cannotResume` when a part of an input would become visible that this run has not
-  ///   named; as `ImportTransaction.publish`.
+  /// - Returns: false when there is no pending table, or the import was interrupted.
+  /// - Throws: `ImportError.cannotResume` when a part of an input would become visible that this run does not
+  ///   include; the errors of `ImportTransaction.publish`.
   mutating func publish() throws -> Bool {
     guard let transaction, transaction.hasPending else { return false }
     try checkWhole(transaction.database)
@@ -89,7 +90,7 @@ extension ImportRun {
     return isPublished
   }
 
-  /// Has the report count records as what they have turned out to be.
+  /// Moves the report's counts of records to their final results.
   private mutating func count(_ merged: (outcome: MergeOutcome, objects: Int)) {
     let outcome = merged.outcome
     report.objectsBefore += merged.objects
@@ -97,7 +98,7 @@ extension ImportRun {
       var rest = number
       for index in report.files.indices.reversed() { rest -= report.files[index].move(rest, move) }
       _ = report.move(number - rest, move)
-      // What a run before this one has read is in none of its counts.
+      // The report does not count what an earlier run has read.
       if move.from == .imported { report.objectsBefore -= rest }
       if move.to == .imported { report.objectsBefore += rest }
     }
@@ -108,7 +109,7 @@ extension ImportRun {
 
   private func checkWhole(_ database: Database) throws {
     guard options.resume, let snapshot = try database.pendingSnapshot(of: tableName) else { return }
-    // As it was begun: somebody else may have gone on with an input since.
+    // As it was begun, since another import may have continued an input meanwhile.
     let visible = try database.pendingSnapshot(of: tableName, asBegun: true) ?? database.snapshot()
     let known =
       visible.tableNames.contains(tableName)

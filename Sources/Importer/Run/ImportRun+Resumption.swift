@@ -2,11 +2,11 @@ import Base
 import Engine
 
 extension ImportRun {
-  /// The point where an input's import begins, with facts about the table: values only, so that no snapshot
-  /// of the old table is held during the import.
+  /// Where an input's import begins, with facts about the table. Only values, so that no snapshot of the old
+  /// table is held during the import.
   struct Start {
     let checkpoint: Checkpoint
-    /// The checkpoint in the table; nil: the import begins at the start.
+    /// The checkpoint in the table; nil when the import begins at the start.
     let known: Checkpoint?
     let schema: TableSchema?
     let match: TableMatch
@@ -39,7 +39,7 @@ extension ImportRun {
       return Start(
         checkpoint: checkpoint, known: nil, schema: table?.schema, match: match, types: match.types)
     }
-    // Records added to a complete input may be read with other options than the earlier ones.
+    // Records added to a complete input may be read with other options than its earlier records.
     guard own.options == digest || own.isComplete else {
       throw ImportError.cannotResume(
         path: file.name,
@@ -65,9 +65,9 @@ extension ImportRun {
       checkpoint: checkpoint, known: own, schema: table?.schema, match: match, types: types)
   }
 
-  /// Leaves out an input that was imported completely before.
+  /// Skips an input that was imported completely before.
   ///
-  /// - Parameter rejects: the place of its rejects; nil: no other input shares their file.
+  /// - Parameter rejects: the place of its rejects; nil when no other input shares their file.
   mutating func passOver(
     _ file: InputFile, _ checkpoint: Checkpoint, _ rejects: RejectNamer.Choice?
   ) throws {
@@ -80,11 +80,11 @@ extension ImportRun {
     if let rejects { rejectFiles.add(checkpoint, to: rejects) }
   }
 
-  /// Makes the version durable that says that an input is complete. Its writer may have been killed before
-  /// the last flush, and nobody would read the input again.
+  /// Makes the version with a complete input's checkpoint durable. Its writer may have been killed before the
+  /// last flush, and no later run would read the input again.
   private mutating func confirm() throws {
     guard let database = transaction?.database, !isConfirmed else { return }
-    // Taking the writers' turn flushes the commits of others.
+    // Taking the writers' turn flushes the commits of other handles.
     if transaction?.isOpen != true { try database.beginWrite().rollBack() }
     isConfirmed = true
   }
@@ -92,7 +92,7 @@ extension ImportRun {
   mutating func resumed(_ file: InputFile, _ checkpoint: Checkpoint, isComplete: Bool) {
     let point = ImportReport.ResumePoint(
       record: checkpoint.records, byteOffset: checkpoint.byteOffset, isComplete: isComplete)
-    // Of several inputs, the report names the one in which the import resumes.
+    // Among several inputs, the report names the one in which the import resumes.
     if report.resumedAt?.isComplete ?? true { report.resumedAt = point }
     report.files.append(.init(path: file.path, resumedAt: point))
   }
@@ -109,7 +109,7 @@ extension ImportRun {
       ], file)
   }
 
-  /// Notes rejects files that are shorter than before.
+  /// Notes rejects files that are shorter than at the checkpoint.
   mutating func noteShortage(_ file: InputFile, _ place: RejectPlace) throws {
     let path = rejectFiles.path(of: file.path, place)
     for (path, expected) in [
@@ -125,7 +125,7 @@ extension ImportRun {
     }
   }
 
-  /// The point where `options.resume` continues. Never `changed`: that throws, or begins at the start.
+  /// Where `options.resume` continues. Never `changed`, which throws or begins at the start.
   func find(
     _ file: InputFile, _ opened: inout InputPlanner.Opened, _ state: TableState
   ) throws -> CheckpointComparison.Finding {
@@ -133,7 +133,7 @@ extension ImportRun {
     let comparison = CheckpointComparison(file: file, memory: memory, options: options)
     let finding = try comparison.find(&opened) { try alike(file, open(file)) }
     guard case .changed(let reason) = finding else { return finding }
-    // Records of the common part find the existing objects by their keys, so that repeating them is harmless.
+    // Records of the common part find the existing objects by their keys, so repeating them is harmless.
     let isHarmless = try options.conflictPolicy != .error && !keys(of: state.contents).isEmpty
     guard isHarmless || truncationIsDue else {
       throw ImportError.inputChanged(
@@ -150,24 +150,22 @@ extension ImportRun {
     return .fresh
   }
 
-  /// Whether the last import that changed the table was of exactly these inputs, in their order.
+  /// True when the last import that changed the table was of exactly these inputs, in this order.
   private var isLastRun: Bool {
     get throws {
       guard let transaction,
         let last = try ImportRuns.list(transaction.database.snapshot(), table: tableName).last
       else { return false }
-      // Not all of many inputs are listed.
+      // The list is incomplete when there are many inputs.
       return last.status == .complete && last.inputCount == files.count
         && last.inputs.map(\.path) == files.map { PathText.shown($0.path) }
     }
   }
 
-  /// Whether one of several inputs has changed since it was imported, so that `truncate` applies to all of
-  /// them.
+  /// True when an input has changed since it was imported, so that `truncate` applies to all of them.
   func startsOver(_ memory: InputMemory?) throws -> Bool {
     if options.deletesMissing, options.resume {
-      // The table would lack the records of an input that is left out. In a pending table they are found by
-      // their keys.
+      // The table would lack the records of a skipped input. In a pending table they are found by their keys.
       if transaction?.hasPending == true { return true }
       guard let memory, try isLastRun else { return true }
       return try !files.allSatisfy {
@@ -180,11 +178,11 @@ extension ImportRun {
     }
   }
 
-  /// Removes the table's checkpoints of these inputs. All of them will be imported now, and a later run with
-  /// `resume` must not take an earlier import's end for this one's.
+  /// Removes the table's checkpoints of these inputs. All of them are imported now, and a later run with
+  /// `resume` must not mistake an earlier import's end for this one's.
   func forget(_ database: Database) throws {
-    // Done in the first transaction, so that a small night is one commit. With a pending table it is done
-    // when that is begun: the visible one is not changed.
+    // Done in the first transaction, so that a small import is one commit. With a pending table it is done
+    // when that is begun, as the visible table must not change.
     if !options.publishesAtEnd {
       guard let table = try existingTable(database), let memory = try knownMemory(table, database),
         try files.contains(where: { try memory.checkpoint(of: $0.key) != nil })
@@ -193,7 +191,7 @@ extension ImportRun {
     transaction?.forgotten = Set(files.map(\.key))
   }
 
-  /// Nil for a checkpoint of another version of Sheaf; it only prevents --resume.
+  /// Nil for a checkpoint of another version of Sheaf, which only prevents `resume`.
   private func knownMemory(_ table: Table, _ database: Database) throws -> InputMemory? {
     do {
       return try InputMemory(table, in: database.snapshot())

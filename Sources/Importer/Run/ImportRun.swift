@@ -3,39 +3,39 @@ import Engine
 
 /// One call of `Importer.run`.
 ///
-/// Thread rule: confined; the thread that calls `run` is the import's writer.
+/// Thread rule: confined; the thread that calls `run` writes the import.
 struct ImportRun {
   var options: ImportOptions
   let tableName: String
   private let started = System.monotonicNanoseconds
   var report = ImportReport()
-  /// Examined, not opened: there may be thousands.
+  /// Examined, but not opened, as there may be thousands.
   let files: [InputFile]
-  /// The first input that is not empty, opened before the database.
+  /// The first input that is not empty, which is opened before the database.
   private var firstOpened: (index: Int, opened: InputPlanner.Opened)?
-  /// How the first input was read; the others are compared with it.
+  /// How the first input was read, for comparison with the others.
   var first: (name: String, opened: (hasHeader: Bool, header: Header))?
-  /// True when `truncate` must begin again with all inputs, since one of them has changed.
+  /// True when `truncate` must begin again with all inputs, because one of them has changed.
   var startsOver = false
-  /// True until `truncate` has been done, or an input has been found that continues an earlier run.
+  /// True until `truncate` was done, or an input was found that continues an earlier run.
   var truncationIsDue: Bool
   /// Writes the inputs; nil for a dry run without a table.
   var transaction: ImportTransaction?
-  /// Whether the version that `resume` has read is durable.
+  /// True when the version that `resume` has read is durable.
   var isConfirmed = false
-  /// The checkpoints in the table, and the version that has them.
+  /// The checkpoints in the table, and their version.
   private var remembered: (version: UInt64, memory: InputMemory)?
-  /// The classes of the columns' values, by the columns' numbers, as far as this run knows them.
+  /// The classes of the columns' values, by column number, as far as this run knows them.
   private var seen: [UInt32: TypeSet] = [:]
   var rejectFiles: RejectNamer
-  /// The schema of the table that the next input goes into, for dry runs; nil: there is none.
+  /// The schema of the next input's table, for dry runs; nil when there is none.
   var tableSchema: TableSchema?
   /// The threads that read and parse; the calling thread writes.
   private let threads = PipelineThreads()
   let times = SerialTimes()
-  /// Notes about the input that is being imported.
+  /// Notes about the current input.
   private var fileNotes: [String] = []
-  /// The database as it was before the first input gave its first bytes; nil: there was none.
+  /// The database before the first input gave its first bytes; nil when there was none.
   let origin: DatabaseOrigin?
 
   init(_ options: ImportOptions) throws {
@@ -62,7 +62,7 @@ struct ImportRun {
     if let kept = options.keepVersions, !(0...1000).contains(kept) {
       throw ImportError.invalidOption("versions to be kept must be from 0 to 1000")
     }
-    // Before the database is opened: a missing input must not leave an empty database behind.
+    // Before the database is opened: a missing input must not leave an empty database.
     files = try InputFile.list(options.inputs)
     try InputPlanner.check(files, options)
     bytesTotal = Self.bytesTotal(files)
@@ -77,11 +77,11 @@ struct ImportRun {
     report.publication = options.publication
     try rejectFiles.check()
     try checkChanges()
-    // An input without a usable header must not leave an empty database behind either.
+    // An input without a usable header must not leave an empty database either.
     for (index, file) in files.enumerated() {
       do {
         let opened = try open(file)
-        // Nor must options that do not fit the input.
+        // Neither must options that do not fit the input.
         if options.namesColumns { try checkNames(opened) }
         firstOpened = (index, opened)
         return
@@ -96,8 +96,8 @@ struct ImportRun {
     do {
       _ = try TableMatch(opened, options, table: nil)
     } catch let error as ImportError {
-      // The table may know a column that the input no longer has, or give one a type: it is asked later,
-      // before any change.
+      // The table may have a column that the input lacks, or give one a type: it is checked later, before any
+      // change.
       guard try System.statusIfPresent(path: options.database) != nil else { throw error }
     }
   }
@@ -139,9 +139,9 @@ struct ImportRun {
     if options.dryRun {
       try rehearse()
     } else {
-      // Before the database is opened: while waiting, this import must not prevent a compaction.
+      // Before the database is opened: this import must not prevent a compaction while it waits.
       var patience = Patience(options.waiting)
-      // A pipe may have taken hours to give its first bytes; the path may name another database by now.
+      // A pipe may have taken hours to send its first bytes; the path may name another database now.
       try origin?.check()
       let job = try lockJob(&patience)
       defer { withExtendedLifetime(job) {} }
@@ -157,9 +157,9 @@ struct ImportRun {
       do {
         report.objectsBefore = try existingTable(database)?.count ?? 0
         let changes = try options.changes.map { try ChangesFile($0, like: options.database) }
-        // With `truncate` and deletions the checkpoints go with the rows, in one transaction. If a run were
-        // killed in between, rows without a checkpoint would be left, and the next one with `resume` would
-        // import them again.
+        // With `truncate` and deletions, the checkpoints are removed in the same transaction as the rows. If
+        // a run were killed in between, rows without a checkpoint would remain, and the next run with
+        // `resume` would import them again.
         try choosePending(database)
         if !options.resume, !options.truncate, !options.deletesMissing { try forget(database) }
         try importAll(database)
@@ -174,7 +174,7 @@ struct ImportRun {
         do {
           try database.close()
         } catch let second {
-          // The cause, which itself says which earlier batches are safe.
+          // The cause, which itself says which batches are safe.
           switch error {
           case EngineError.poisoned, EngineError.displaced, EngineError.nestedTransaction:
             throw error
@@ -213,7 +213,7 @@ struct ImportRun {
     try database?.flush()
   }
 
-  /// Takes back the report's counts of a transaction that will not be committed.
+  /// Subtracts the counts of a transaction that will not be committed from the report.
   private mutating func takeBack() {
     transaction?.rollBack()
     for index in report.files.indices where report.files[index].read > 0 {
@@ -224,13 +224,13 @@ struct ImportRun {
     (report.bytesRead, report.batches) = (0, 0)
   }
 
-  /// The table as the next input finds it, with its checkpoints.
+  /// The table before the next input, with its checkpoints.
   struct TableState {
     var contents: TableContents?
     var memory: InputMemory?
   }
 
-  /// Looks records up, when they are not imported.
+  /// Compares records with the table when they are not imported.
   var verifier: RecordVerifier? { options.verifier?.verifier as? RecordVerifier }
 
   private mutating func state(_ database: Database?) throws -> TableState {
@@ -288,9 +288,8 @@ struct ImportRun {
     describe(opened)
   }
 
-  /// Whether an input is done already. Whether a complete one is unchanged can be told without reading its
-  /// header, unless several inputs share rejects files: which of these is its own depends on all their
-  /// headers.
+  /// Returns whether an input was imported completely and is unchanged. That needs no header, unless several
+  /// inputs share rejects files: which of these belongs to it depends on all their headers.
   private mutating func isComplete(_ file: InputFile, _ index: Int, _ state: TableState) throws
     -> Bool
   {
@@ -313,7 +312,7 @@ struct ImportRun {
   ) throws {
     let (file, files) = (files[index], files)
     let isLast = index == files.count - 1
-    // Whole chunks are enough for types.
+    // Whole chunks suffice for types.
     let encodes = options.isSniffing ? true : verifier == nil ? nil : false
     var plan = ImportPlan(file, opened, start.match, options, encodes: encodes)
     plan.onlyFindsTypes = options.isSniffing
@@ -387,14 +386,14 @@ struct ImportRun {
     report.files[last].notes = fileNotes
   }
 
-  /// Keeps the classes of an input's values for the next one.
+  /// Stores the classes of an input's values for the next input.
   private mutating func noteSeen(_ types: ColumnTypes, _ plan: ImportPlan) {
     for (index, state) in types.states.enumerated() {
       if state.mayHaveLargeIntegers {
         seen[plan.identifier(index)] = nil
         continue
       }
-      // For a strict type it is only noted that there may be values.
+      // For a strict type it is only recorded that there may be values.
       seen[plan.identifier(index)] = state.strictType == nil ? state.classes : .text
     }
   }
@@ -406,7 +405,7 @@ struct ImportRun {
     return try snapshot.table(tableName)
   }
 
-  /// Bytes of all inputs; nil when one is a pipe or compressed.
+  /// Bytes of all inputs; nil when one of them is a pipe or compressed.
   private let bytesTotal: Int?
 
   private static func bytesTotal(_ files: [InputFile]) -> Int? {
@@ -458,7 +457,7 @@ struct ImportRun {
 }
 
 extension ImportOptions {
-  /// True when options name single columns, or how they are spelled.
+  /// True when options name single columns or describe their spellings.
   fileprivate var namesColumns: Bool {
     if case .named = types { return true }
     return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil

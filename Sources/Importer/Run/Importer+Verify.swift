@@ -2,18 +2,21 @@ import Base
 import Engine
 
 extension Importer {
-  /// Looks up every record of the inputs in a table: its exact values must be there, or in a rejects file.
+  /// Compares every record of the inputs with a table: its exact values must be there, or in a rejects file.
   ///
-  /// With a primary key, the object may have the values of any of several records with one key. Without a
-  /// key, as many objects must have a record's values as there are records like it.
+  /// With a primary key, the object may have the values of any of several records with that key. Without a
+  /// key, at least as many objects must have a record's values as there are equal records.
+  ///
+  /// Thread rule: any thread; it starts threads of its own and returns when they have ended. Nothing is
+  /// written.
   ///
   /// - Parameters:
-  ///   - options: the inputs and the options with which they were imported; `database`, `rejects`, `filter`
-  ///     and `shouldStop` count too. Nothing is written.
-  ///   - table: of a snapshot.
-  /// - Complexity: reads the inputs and the table once. Memory: with a key that of the records which are not
-  ///   found; without one 50 bytes for each record; and the rejects files.
-  /// - Throws: as `run`, for the inputs and the options; `EngineError.damaged`.
+  ///   - options: the inputs, and the options with which they were imported; `database`, `rejects`, `filter`
+  ///     and `shouldStop` apply too.
+  ///   - table: a table of a snapshot.
+  /// - Complexity: reads the inputs and the table once. Memory: with a key, that of the records not found;
+  ///   without one, 50 bytes a record; in both cases the rejects files.
+  /// - Throws: the errors of `run` for the inputs and the options; `EngineError.damaged`.
   public static func verify(_ options: ImportOptions, against table: Table) throws -> VerifyReport {
     var options = options
     options.dryRun = true

@@ -3,15 +3,15 @@ import Engine
 
 /// Imports CSV into a Sheaf database.
 ///
-/// Thread rule: `run` may be called on any thread; it starts threads of its own and returns when
-/// they have ended.
+/// Thread rule: `run` may be called on any thread; it starts threads of its own and returns when they have
+/// ended.
 public enum Importer {
-  /// Imports all inputs, then compacts the file if the policy says so.
+  /// Imports all inputs, then compacts the file if the policy requires it.
   ///
-  /// After any failure or crash the committed part of each input is a prefix of it, and `options.resume`
-  /// continues from there.
+  /// After a failure or crash, the committed part of each input is a prefix of it, and an import with
+  /// `options.resume` continues from there.
   ///
-  /// - Complexity: time grows with the input's bytes, memory does not: see `ImportOptions.queue`.
+  /// - Complexity: time O(bytes of the inputs); memory does not depend on them: see `ImportOptions.queue`.
   /// - Throws: `ImportError` for an input or the options, `EngineError` for the database, `SystemError` for
   ///   the rejects files.
   public static func run(_ options: ImportOptions) throws -> ImportReport {
@@ -20,13 +20,13 @@ public enum Importer {
     return report
   }
 
-  /// Does the same, with a report even if the import fails.
+  /// Imports all inputs like `run(_:)`, with a report even if the import fails.
   ///
   /// - Parameters:
-  ///   - options: the inputs and how to import them.
-  ///   - report: set to the outcome: after a failure, of the committed batches. Members that are not known
-  ///     then are as in an empty report.
-  /// - Throws: as `run`.
+  ///   - options: the inputs, the destination, and how to import.
+  ///   - report: receives the outcome; after a failure, that of the committed batches. Properties that are
+  ///     then unknown are those of an empty report.
+  /// - Throws: the errors of `run(_:)`.
   public static func run(_ options: ImportOptions, report: inout ImportReport) throws {
     let writer = Writer(try ImportRun(options))
     defer { report = writer.run.report }
@@ -38,19 +38,19 @@ public enum Importer {
     if let failure = writer.failure { throw failure }
   }
 
-  /// Records that `sniff` reads.
+  /// The number of records that `sniff` reads.
   static let sniffedRecords = ColumnTypes.sampleRecords
-  /// Bytes of records after which `sniff` reads no more: fewer records of a wide table tell as much, and then
-  /// take no longer than those of other tables.
+  /// The bytes of records at which `sniff` ends: fewer records of a wide table suffice, and take as long as
+  /// more records of others.
   static let sniffedBytes = 1 << 19
 
-  /// Says how inputs would be read: dialect, header, names and types, what was tried and what spoke for it
-  /// (`FileReport.findings`), and what a person should know. Only the beginning of each is read, the first
-  /// 1,000 records or their first 512 KiB, and of files a few kilobytes at the end; nothing is written. What
-  /// is not UTF-8 is read in the encoding that explains its bytes best, which a note says; an import would
-  /// not.
+  /// Describes how inputs would be read: dialect, header, names and types, the alternatives with the reasons
+  /// for the choice (`FileReport.findings`), and notes for the user. It reads only the beginning of each
+  /// input, the first 1,000 records or their first 512 KiB, and some kilobytes at the end of a file; it
+  /// writes nothing. Unlike an import, it decodes an input that is not UTF-8 in the most likely encoding,
+  /// with a note.
   ///
-  /// - Parameter options: the inputs, and options for reading them; those for a database do not count.
+  /// - Parameter options: the inputs, and options for reading them; those for a database have no effect.
   /// - Throws: `ImportError` for an input or the options.
   public static func sniff(_ options: ImportOptions) throws -> ImportReport {
     var options = options
@@ -67,10 +67,10 @@ public enum Importer {
 
   /// The writer thread's run and its outcome.
   private final class Writer: @unchecked Sendable {
-    // @unchecked: one thread at a time, ordered by the thread's start and `join`.
+    // @unchecked: used by one thread at a time, ordered by the thread's start and `join`.
     var run: ImportRun
     private(set) var failure: (any Error)?
-    /// Kept from input to input.
+    /// Kept between inputs.
     private let memory = ChunkMemoryPool.shared()
 
     init(_ run: ImportRun) { self.run = run }

@@ -5,15 +5,15 @@ extension InputPlanner {
   /// A dialect, and how it was found.
   struct FoundDialect {
     var dialect: Dialect
-    /// Lines at the front that are comments, although one of them has as many fields as a record.
+    /// Lines at the beginning that are comments, although one of them has as many fields as a record.
     let leadingComments: Int
-    /// The trials, in their order.
+    /// The trials, in order.
     let trials: [DialectTrial]
-    /// Whether each line is one value, and a note says so.
+    /// True when each line is one value, and a note says so.
     var isLone = false
   }
 
-  /// Finds the parts that were not given, and whether lines have to stay undivided.
+  /// Finds the parts that were not given, and whether lines must stay undivided.
   func findDialect(
     _ sample: Sample, _ given: DialectSniffer.Given, _ notes: inout [String]
   ) throws(ImportError) -> FoundDialect {
@@ -43,7 +43,7 @@ extension InputPlanner {
       trials: found.trials + sniffer.trials, isLone: true)
   }
 
-  /// Notes names that may be none, and a comment that may have them.
+  /// Notes names that may not be names, and a comment that may contain them.
   private func noteNames(_ sniffer: DialectSniffer, _ sample: Sample, _ notes: inout [String]) {
     guard options.header == .sniffed, options.headerLines == 1 else { return }
     if sniffer.mayHaveTitle, options.skipLines == nil {

@@ -2,7 +2,7 @@ import Engine
 
 /// The beginning and end of an input's table, and the names of its columns.
 extension InputPlanner {
-  /// Skips the lines at the front that are comments, but could be records by their fields.
+  /// Skips the lines at the beginning that are comments but could be records by their fields.
   func skipComments(_ splitter: RecordSplitter, _ lines: Int, _ notes: inout [String]) throws -> Int
   {
     guard lines > 0, options.skipLines == nil else { return 0 }
@@ -17,7 +17,7 @@ extension InputPlanner {
   struct Front {
     /// The number of skipped lines.
     var lines = 0
-    /// The first records, if no line was skipped and none of these is malformed.
+    /// The first records, if no line was skipped and none of them is malformed.
     var records: [[String?]]?
   }
 
@@ -25,7 +25,7 @@ extension InputPlanner {
   func skipPreamble(
     _ splitter: RecordSplitter, _ sample: Sample, _ dialect: Dialect, _ notes: inout [String]
   ) throws -> Front {
-    // If short records are allowed, they look the same.
+    // Short records look the same, if they are allowed.
     guard options.skipLines == nil, options.ragged == .reject, options.headerLines == 1 else {
       return Front()
     }
@@ -69,15 +69,15 @@ extension InputPlanner {
     }
   }
 
-  /// Whether all fields of the first record are in quotes without need, but none of the figures behind the
-  /// first fields of the others, which have some: programs that put all texts in quotes, and no figures,
-  /// write names so, even if these are figures.
+  /// Returns whether all fields of the first record are quoted without need, while figures after the first
+  /// fields of the other records are not. Programs that quote all texts, but no figures, write names in this
+  /// way, even names that are figures.
   func namesAreQuoted(_ sample: Sample, _ dialect: Dialect) throws -> Bool {
     guard dialect.quote != nil, let chunk = try firstChunk(sample, dialect) else { return false }
     let parsed = RecordParser(dialect: dialect, columnCount: 1, ragged: .extend).parse(chunk)
     defer { parsed.release() }
     func isQuoted(_ span: TextSpan) -> Bool { parsed.isQuoted(span, quote: dialect.quote) }
-    // The last record may be cut off.
+    // The last record may be truncated.
     let count = parsed.rowCount - (chunk.isLast && !sample.isWhole ? 1 : 0)
     guard count > 2, parsed.malformed.isEmpty, let delimiter = dialect.delimiter.bytes.first,
       isQuoted(parsed.span(row: 0, column: 0))
@@ -96,22 +96,22 @@ extension InputPlanner {
       }
   }
 
-  /// The names of the columns, and their form in the header.
+  /// The names of the columns, and the form of the header.
   struct FoundHeader {
     let header: Header
-    /// Whether records end with a delimiter behind their last field.
+    /// True when records end with a delimiter after their last field.
     let endsWithDelimiter: Bool
-    /// Whether the first column has no name in it.
+    /// True when the header has no name for the first column.
     var isWithoutFirstName = false
-    /// The bytes of the records with the names; nil if there are none.
+    /// The bytes of the records with the names; nil when there are none.
     let line: [UInt8]?
   }
 
-  /// Whether every record has an empty field behind the last column: one without a name, or one that the
-  /// header does not have.
+  /// Returns whether every record has an empty field after the last column, which the header leaves unnamed
+  /// or lacks.
   private func endsWithDelimiter(_ records: [[String?]], hasHeader: Bool) -> Bool {
     let columns: Int
-    // This many are enough; a later record that differs is rejected.
+    // This many suffice; a later record that differs is rejected.
     var rows = records.prefix(100)
     if case .names(let names) = options.header {
       columns = names.count
@@ -201,7 +201,7 @@ extension InputPlanner {
         "each line seems to have \(table.fields) fields with runs of blanks between them, and is read as "
           + "one: give --delimiter \(ImportOptions.whitespace) if it has")
     case .places(let places):
-      // From the last one on, so that the ones before stay where they are.
+      // From the last one, so that earlier positions stay valid.
       let bars = places.reversed().map { "s/^(.{\($0)}) /\\1|/" }
       notes.append(
         "each line seems to have \(table.fields) fields in the same places, which may have blanks inside, "
@@ -216,13 +216,13 @@ extension InputPlanner {
     _ source: any ByteSource, _ decoded: DecodingSource, _ dialect: Dialect, width: Int,
     from tableStart: Int, _ notes: inout [String]
   ) {
-    // If short records are allowed, they look the same.
+    // Short records look the same, if they are allowed.
     guard options.skipFooter == 0, options.ragged == .reject,
       options.limit == nil || options.isSniffing,
       decoded.encoding == .utf8, width > 1,
       let input = source.positioned, let size = source.size
     else { return }
-    // Not from before the table: its preamble and header would count as records.
+    // Not from before the table, whose preamble and header would count as records.
     let start = max(tableStart, size - TableEnd.sampleBytes)
     guard start < size else { return }
     var bytes = [UInt8](repeating: 0, count: size - start)

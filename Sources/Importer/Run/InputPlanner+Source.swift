@@ -4,7 +4,7 @@ import Engine
 extension InputPlanner {
   /// Opens an input and finds its dialect, header and columns.
   ///
-  /// - Throws: as `open`; the errors of opening the file or beginning the query.
+  /// - Throws: the errors of `open(_:)`, of opening the file and of beginning the query.
   static func open(_ file: InputFile, _ options: ImportOptions) throws -> Opened {
     guard let query = file.query else {
       let source = try FileSource.open(file.path)
@@ -16,7 +16,7 @@ extension InputPlanner {
     return try open(source, types: source.types, path: file.path, options)
   }
 
-  /// Does the same for CSV written by this program, whose columns have these types.
+  /// Opens CSV written by this program, whose columns have these types.
   static func open(
     _ source: any ByteSource, types: [ColumnType?], path: String, _ options: ImportOptions
   ) throws -> Opened {
@@ -44,7 +44,7 @@ extension InputPlanner {
 }
 
 extension ImportOptions {
-  /// The options for reading the rows of a query or a table, which are written in one fixed dialect.
+  /// The options for reading rows of a query or a table, which have one fixed dialect.
   fileprivate var ofOwnForm: ImportOptions {
     var own = self
     (own.delimiter, own.quote, own.escape, own.comment) = (",", 0x22, 0x22, "")

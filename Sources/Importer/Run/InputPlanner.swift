@@ -1,12 +1,12 @@
 import Base
 import Engine
 
-/// Opens one input and finds everything that is needed before its records are parsed: dialect, header,
-/// columns, and the first record.
+/// Opens one input and finds everything that parsing its records requires: dialect, header, columns, and the
+/// first record.
 struct InputPlanner {
   let options: ImportOptions
   let path: String
-  /// The types of the columns, in the order of the fields, if the input has them itself.
+  /// The types of the columns, in the order of the fields, if the input itself has types.
   var types: [ColumnType?]?
 
   /// An input whose header has been read.
@@ -17,27 +17,27 @@ struct InputPlanner {
     let encoding: TextEncoding
     let hasHeader: Bool
     let header: Header
-    /// Whether records end with a delimiter behind their last field.
+    /// True when records end with a delimiter after their last field.
     let endsWithDelimiter: Bool
-    /// Whether the header has no name for the first column.
+    /// True when the header has no name for the first column.
     let isWithoutFirstName: Bool
     let report: ImportReport.DialectReport
     let findings: InputFindings
     /// Notes for the user about how the input was read.
     var notes: [String]
-    /// The bytes of the record that named the columns, in the input's encoding, without its end; nil if none
-    /// did.
+    /// The bytes of the record with the names, in the input's encoding, without its end; nil when there is
+    /// none.
     let headerLine: [UInt8]?
 
-    /// The likely encoding, if the beginning is not UTF-8; it is read as UTF-8 all the same.
+    /// The likely encoding, if the beginning is not UTF-8; the input is nevertheless read as UTF-8.
     let likelyEncoding: String?
-    /// Columns that its records get in addition to their fields.
+    /// The columns that its records get in addition to their fields.
     let added: AddedValues
-    /// Its first fields, independent of the records read later.
+    /// Its first fields, independent of later records.
     let sample: FieldSample
     /// The header's fields, to recognize a repeated header; empty if such a record may be data.
     let repeatedHeader: [[UInt8]?]
-    /// The types of the columns, in the order of the fields, if the input has them itself.
+    /// The types of the columns, in the order of the fields, if the input itself has types.
     let types: [ColumnType?]?
   }
 
@@ -48,7 +48,7 @@ struct InputPlanner {
     /// The start of these records.
     var start: RecordSplitter.Start
     var encoding: TextEncoding
-    /// The original bytes, for encodings whose bytes cannot be computed from the UTF-8.
+    /// The original bytes, for encodings whose bytes cannot be computed from UTF-8.
     var original: SystemText?
   }
 
@@ -101,7 +101,7 @@ struct InputPlanner {
     noteFooter(
       source, decoded, dialect, width: header.names.count, from: splitter.byteOffset, &notes)
     let ends = recordEnds(sample, dialect, &notes)
-    // A single name, or none, is too little to tell a header from a record.
+    // A single name, or none, is too little to distinguish a header from a record.
     let repeatedHeader =
       header.fields.compactMap({ $0 }).count > 1 && types == nil
       ? header.fields.map { $0.map { Array($0.utf8) } } : []
@@ -124,14 +124,14 @@ struct InputPlanner {
       repeatedHeader: repeatedHeader, types: types)
   }
 
-  /// The likely encoding of text that is not UTF-8; nil for UTF-8, which is tested in next to no time.
+  /// The likely encoding of text that is not UTF-8; nil for UTF-8, for which the test is fast.
   private func likelyEncoding(_ sample: Sample) -> String? {
     guard sample.encoding == .utf8 else { return nil }
     let count = sample.bytes.count
     let invalid = sample.bytes.withUnsafeBytes { bytes in
       bytes.baseAddress.map { UTF8Validation.firstInvalid($0, from: 0, count: count) } ?? count
     }
-    // The last character may be cut off.
+    // The last character may be truncated.
     guard invalid < (sample.isWhole ? count : count - 3) else { return nil }
     return EncodingGuess.likely(sample.bytes, isWhole: sample.isWhole)?.encoding.rawValue
   }
@@ -156,9 +156,9 @@ struct InputPlanner {
     return ends
   }
 
-  /// Skips a first line such as `sep=;`, which names the delimiter.
+  /// Skips a first line like `sep=;`, which gives the delimiter.
   ///
-  /// - Returns: the number of lines.
+  /// - Returns: the number of skipped lines.
   private func takeDeclaration(
     _ splitter: RecordSplitter, _ sample: inout Sample, _ given: inout DialectSniffer.Given,
     _ notes: inout [String]
@@ -176,7 +176,7 @@ struct InputPlanner {
   }
 
   private var given: DialectSniffer.Given {
-    // If short records are allowed, a line of fewer fields may be one.
+    // If short records are allowed, a line with fewer fields may be one.
     let comment = options.comment ?? (options.ragged == .reject ? nil : "")
     return DialectSniffer.Given(
       delimiter: options.delimiter.map { Array($0.utf8) }, quote: options.quote,
@@ -201,8 +201,8 @@ struct InputPlanner {
       encoding: source.encoding, skippedLines: skipped, sniffed: sniffed, recordEnd: ends.first)
   }
 
-  /// The beginning of the input, and whether it is all of it: enough for at least one whole record, up to the
-  /// length that a record may have.
+  /// The beginning of the input, and whether it is the whole input: enough for at least one whole record, up
+  /// to the maximum length of a record.
   private func sample(_ splitter: RecordSplitter) throws -> Sample {
     var wanted = DialectSniffer.sampleBytes
     while true {
@@ -220,13 +220,13 @@ struct InputPlanner {
     }
   }
 
-  /// Refuses an input with many NUL characters: text has hardly any, but UTF-16 and UTF-32 read in another
-  /// encoding have.
+  /// Refuses an input with many NUL characters. Text has hardly any, except UTF-16 and UTF-32 decoded in
+  /// another encoding.
   private func refuseBinary(_ sample: Sample) throws {
     let head = sample.bytes.prefix(4096)
     let nuls = head.indices.filter { head[$0] == 0 }
     guard nuls.count * 10 > head.count * 3 else {
-      // Text in other alphabets than Latin has fewer, and all of its bytes may be UTF-8 too.
+      // Text in non-Latin alphabets has fewer, and all of its bytes may also be UTF-8.
       if !nuls.isEmpty, sample.encoding == .utf8,
         let encoding = EncodingGuess.unmarked(sample.bytes)
       {
@@ -252,8 +252,7 @@ struct InputPlanner {
       path: name, reason: "\(nuls.count) of its first \(head.count) bytes are NUL; \(advice)")
   }
 
-  /// Refuses an input that is not CSV, or is compressed although that was not seen before reading, as in a
-  /// pipe.
+  /// Refuses an input that is not CSV, or is compressed and was not recognized before reading, as in a pipe.
   private func checkPlain(_ sample: [UInt8]) throws(ImportError) {
     if let compression = Compression.of(path: "", beginning: sample) {
       throw .otherFormat(
@@ -287,7 +286,7 @@ struct InputPlanner {
     return records
   }
 
-  /// A digest of everything that decides how a record of this input is imported.
+  /// A digest of all options that decide how a record of this input is imported.
   ///
   /// - Parameter key: the table's primary key, given or existing.
   func optionsDigest(_ opened: Opened, keys: [String]) -> UInt64 {
@@ -299,7 +298,7 @@ struct InputPlanner {
     writer.append(opened.encoding.rawValue)
     writer.append(opened.endsWithDelimiter)
     writer.append(opened.hasHeader)
-    // Added only if the option is given: digests from before it existed stay valid.
+    // Added only if the option is given, so that older digests stay valid.
     if options.headerLines > 1 { writer.append("header-lines \(options.headerLines)") }
     if options.quotes == .lenient { writer.append("quotes lenient") }
     if options.skipFooter > 0 { writer.append("skip-footer \(options.skipFooter)") }
@@ -316,7 +315,7 @@ struct InputPlanner {
         writer.append(type.rawValue)
       }
     }
-    // Added only if the option is given: digests from before it existed stay valid.
+    // Added only if the option is given, so that older digests stay valid.
     for format in options.dateFormats {
       writer.append("date-format")
       writer.append(format.column ?? "")

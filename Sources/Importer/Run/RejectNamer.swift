@@ -1,19 +1,19 @@
 import Base
 import Engine
 
-/// Chooses the files for rejected records of an import's inputs, and tracks how much of each belongs to the
-/// inputs so far: several inputs may share one.
+/// Chooses the files for rejected records of an import's inputs, and tracks how much of each file belongs to
+/// earlier inputs, as several inputs may share one.
 ///
 /// A file begins with the record that names the columns of its inputs. Inputs with another such record, or in
-/// another encoding, get a file of their own. So does an import that begins at the start: existing files are
-/// not overwritten. An import that resumes continues the file that its checkpoint names.
+/// another encoding, get a file of their own. So does an import that begins at the start, since existing
+/// files are not overwritten. An import that resumes continues the file named by its checkpoint.
 struct RejectNamer {
   private let options: ImportOptions
   /// The files that rejected records must not overwrite.
   private let taken: Set<FileIdentity>
   private let inputs: [String]
   private var kinds: [String: [Kind]] = [:]
-  /// Names that several inputs share.
+  /// The names shared by several inputs.
   private var shared: Set<String> = []
 
   /// The common state of inputs that share a file.
@@ -22,13 +22,13 @@ struct RejectNamer {
     let encoding: TextEncoding
     /// The log of this run.
     var log: RejectLog?
-    /// How far the rejects of inputs reach that were imported before.
+    /// The end of the rejects of earlier inputs.
     var place = RejectPlace()
-    /// The number in the present or future name of its rejects file.
+    /// The number in the name of its rejects file, existing or not.
     var number: Int { log?.place.number ?? place.number }
   }
 
-  /// The choice of one of the files.
+  /// The choice of a file.
   struct Choice: Sendable {
     fileprivate let name: RejectName
     fileprivate let kind: Int
@@ -48,7 +48,7 @@ struct RejectNamer {
     }
   }
 
-  /// Refuses names that would destroy an input, the database or somebody's file.
+  /// Refuses names that would overwrite an input, the database or a foreign file.
   func check() throws {
     for name in Set(inputs.map(name)) {
       for file in [name.base, RejectName.reasonsPath(name.base)] {
@@ -91,10 +91,10 @@ struct RejectNamer {
     return inputs.map(name).filter { known.insert($0).inserted }
   }
 
-  /// Whether the rejects of another input may go to the same file.
+  /// Returns whether rejects of another input may go to the same file.
   func isShared(_ input: String) -> Bool { shared.contains(name(input).base) }
 
-  /// The file that a checkpoint of the input names.
+  /// The file named by a checkpoint of the input.
   func path(of input: String, _ place: RejectPlace) -> String { name(input).path(place.number) }
 
   /// The choice for an input's rejects.
@@ -108,7 +108,7 @@ struct RejectNamer {
     return Choice(name: name, kind: known.count)
   }
 
-  /// Notes how far the rejects of an input reach that was imported before.
+  /// Notes the end of the rejects of an earlier input.
   mutating func add(_ checkpoint: Checkpoint, to choice: Choice) {
     guard var kind = kinds[choice.name.base]?[choice.kind] else { return }
     let (own, other) = (kind.place, checkpoint.rejects)
@@ -118,12 +118,12 @@ struct RejectNamer {
     }
   }
 
-  /// Opens the file: cut back to the committed rejects, continued behind those of earlier inputs, or new.
+  /// Opens the file: truncated to the committed rejects, continued after those of earlier inputs, or new.
   ///
   /// - Parameters:
-  ///   - input: its name in the reasons.
-  ///   - later: the names of inputs that come after it, and of which nothing was committed.
-  ///   - notes: gets notes about files that were changed since.
+  ///   - input: the input's name in the reasons.
+  ///   - later: the names of later inputs of which nothing was committed.
+  ///   - notes: receives notes about files that have changed since.
   mutating func log(
     _ choice: Choice, input: String, goingOnFrom checkpoint: Checkpoint?,
     later: () throws -> [String] = { [] }, notes: inout [String]

@@ -1,13 +1,13 @@
 import Engine
 
-/// The differences between the columns of an input and those of its table. A run must not ignore them: later
-/// nobody remembers which columns the input used to have.
+/// The differences between the columns of an input and those of its table. They must be reported, because
+/// later it is unknown which columns the input had.
 struct TableDrift {
   /// The notes for the report.
   let notes: [String]
 
-  /// - Throws: `ImportError.unlikeTable` for an input that shares no column with the table, or that has no
-  ///   names and another width than a table without names.
+  /// - Throws: `ImportError.unlikeTable` for an input that shares no column with the table, or has no names
+  ///   and another width than a table without names.
   init(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, _ schema: TableSchema, path: String,
     table: String
@@ -56,7 +56,7 @@ struct TableDrift {
     self.notes = notes
   }
 
-  /// - Throws: `ImportError.unlikeTable` with all differences, where there are any.
+  /// - Throws: `ImportError.unlikeTable` with all differences, if there are any.
   private static func refuseDifferences(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, _ schema: TableSchema, added: [String],
     _ similar: [String: String], _ unlike: Unlike
@@ -64,7 +64,7 @@ struct TableDrift {
     let names = Set(schema.columns.map(\.name))
     let more =
       added.map { options.renames[$0] ?? $0 } + opened.added.names.filter { !names.contains($0) }
-    // An import that names its columns leaves others out on purpose.
+    // An import with a list of columns leaves others out on purpose.
     let own = Set(opened.header.names.map { options.renames[$0] ?? $0 } + opened.added.names)
     let missing =
       options.columns == nil ? schema.columns.map(\.name).filter { !own.contains($0) } : []
@@ -83,8 +83,8 @@ struct TableDrift {
         + "; nothing of this input was imported")
   }
 
-  /// Checks the width of an input for a table without names. Records without names are allowed if the options
-  /// say so; another width means another table.
+  /// Checks the width of an input for a table without names. Records without names are allowed if an option
+  /// says so; another width means another table.
   private static func checkWidth(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, _ schema: TableSchema, _ unlike: Unlike
   ) throws(ImportError) {
@@ -97,7 +97,7 @@ struct TableDrift {
     throw unlike.width(count, width)
   }
 
-  /// For each of some names, a column of the table whose name differs in case and blanks only.
+  /// For some names, the columns of the table whose names differ only in case and blanks.
   private static func similar(_ names: [String], _ schema: TableSchema) -> [String: String] {
     if names.isEmpty { return [:] }
     let known = Dictionary(schema.columns.map { (folded($0.name), $0.name) }) { first, _ in first }
@@ -123,7 +123,7 @@ struct TableDrift {
       + (names.count > 20 ? " and \(names.count - 20) more" : "")
   }
 
-  /// The option that gives columns their names in the table, quoted for a shell.
+  /// The option that renames columns to those of the table, quoted for a shell.
   static func rename(_ pairs: [(String, String)]) -> String {
     "--rename " + ShellWord.quoted(ColumnList.written(pairs))
   }
@@ -176,9 +176,9 @@ struct TableDrift {
   }
 }
 
-/// The columns of tables that were made from inputs without names: `column1`, `column2` and so on.
+/// The columns of tables that were created from inputs without names: `column1`, `column2` and so on.
 enum NumberedColumns {
-  /// How many of them there are; nil for a table with other columns, apart from those of surplus fields.
+  /// Their number; nil for a table with other columns, apart from those for surplus fields.
   static func count(_ schema: TableSchema) -> Int? {
     var count = 0
     while schema.index(of: "column\(count + 1)") != nil { count += 1 }
@@ -186,7 +186,7 @@ enum NumberedColumns {
     return count > 0 && count + extras == schema.columns.count ? count : nil
   }
 
-  /// Whether a column is one of surplus fields.
+  /// Returns whether a column is for surplus fields.
   static func isExtra(_ name: String) -> Bool {
     name.hasPrefix("extra") && Int(name.dropFirst(5)) != nil
   }

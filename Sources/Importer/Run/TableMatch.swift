@@ -1,11 +1,11 @@
 import Engine
 
-/// Matches the columns of an input with those of the table it goes into, by name.
+/// Matches the columns of an input with those of its table, by name.
 struct TableMatch {
-  /// Which fields of a record become columns; nil: all.
+  /// The fields of a record that become columns; nil: all.
   let fields: [Int]?
   let plannedColumns: [ImportPlan.PlannedColumn]
-  /// Which of them are the primary key, given or existing, in the key's order.
+  /// The columns of the primary key, given or existing, in the key's order.
   let keyColumns: [Int]
   let extras: ExtraColumns
   let types: ColumnTypes
@@ -17,11 +17,11 @@ struct TableMatch {
   let filter: ImportPlan.PlannedFilter?
 
   /// - Parameters:
-  ///   - table: the present table; nil when it is to be created.
-  ///   - isResuming: an earlier run of this import has filled it.
+  ///   - table: the existing table; nil when it is to be created.
+  ///   - isResuming: true when an earlier run of this import has written to it.
   /// - Throws: `ImportError.noSuchColumn` for a type, format or key of a column that does not exist,
-  ///   `.missingColumn` for one that only the table has, `.invalidOption` when the table's own types or nulls
-  ///   do not allow the input.
+  ///   `.missingColumn` for one that only the table has, `.invalidOption` when the table's types or nulls do
+  ///   not allow the input.
   init(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, table: TableContents?,
     isResuming: Bool = false
@@ -81,10 +81,10 @@ struct TableMatch {
     types = ColumnTypes(states)
   }
 
-  /// What is known of a column by itself, and how it is read beside the others.
+  /// What is known about a column alone, and how it is read beside the others.
   private struct Draft {
     var reader: ColumnNotation
-    /// Its place in the table.
+    /// Its index in the table.
     let index: Int?
     let stored: StoredColumn?
     let isGuessed: Bool
@@ -126,14 +126,14 @@ struct TableMatch {
     return drafts
   }
 
-  /// The places of the key's columns.
+  /// The indices of the key's columns.
   ///
-  /// - Throws: `ImportError.missingColumn` for one that the input does not have.
+  /// - Throws: `ImportError.missingColumn` for a column that the input lacks.
   private static func keys(
     _ names: [String], _ opened: InputPlanner.Opened, _ options: ImportOptions,
     _ table: TableContents?
   ) throws(ImportError) -> [Int] {
-    // For a table with a key, the options name the same one.
+    // For a table with a key, the options name the same key.
     let own = table?.keyColumns ?? []
     if let key = own.first(where: { !names.contains($0) }) {
       throw missing(key, names, opened, table)
@@ -141,8 +141,8 @@ struct TableMatch {
     return (own.isEmpty ? options.keys : own).compactMap { names.firstIndex(of: $0) }
   }
 
-  /// The options, with the types that the input itself gives its columns. An existing column of another type
-  /// is matched as for a file.
+  /// The options with the types that the input itself gives to its columns. An existing column of another
+  /// type is matched as for a file.
   private static func typed(
     _ options: ImportOptions, _ opened: InputPlanner.Opened, _ choice: ColumnChoice,
     _ schema: TableSchema?
@@ -172,7 +172,7 @@ struct TableMatch {
     return opened.sample.column(choice.fields?[position] ?? position)
   }
 
-  /// Whether nobody has chosen the type of a column, or it is to be created.
+  /// Returns whether the type of a column was not chosen by a user, or the column is to be created.
   private static func isGuessed(
     _ index: Int?, _ schema: TableSchema?, _ guessed: Set<UInt32>
   ) -> Bool {
@@ -233,11 +233,11 @@ struct TableMatch {
     }
   }
 
-  /// - Throws: `ImportError.missingColumn` for a column that every object needs and the input does not have.
+  /// - Throws: `ImportError.missingColumn` for a column that every object requires and the input lacks.
   private static func checkMissing(
     _ names: [String], _ opened: InputPlanner.Opened, _ table: TableContents?
   ) throws {
-    // In other columns objects get the default; for a key a default is useless.
+    // In other columns objects get the default, which is useless in a key.
     if let missing = table?.schema.columns.first(where: {
       !$0.isNullable && !names.contains($0.name)
         && ($0.default == nil || table?.keyColumns.contains($0.name) == true)
@@ -246,7 +246,7 @@ struct TableMatch {
     }
   }
 
-  /// The columns that the table has for surplus fields.
+  /// The table's columns for surplus fields.
   private static func states(
     of extras: ExtraColumns, _ table: TableContents, isResuming: Bool
   ) throws -> [ColumnTypes.State] {
@@ -261,7 +261,7 @@ struct TableMatch {
     }
   }
 
-  /// The number of the column for a field of a record, surplus ones included.
+  /// The number of the column for a field of a record, including surplus fields.
   func identifier(_ index: Int) -> UInt32 {
     index < plannedColumns.count
       ? plannedColumns[index].identifier : extras.identifier(index - plannedColumns.count)
@@ -280,8 +280,8 @@ struct TableMatch {
     }
   }
 
-  /// The error for a column that options name: wrong usage if neither the input nor the table has it, the
-  /// input's fault if the table has it.
+  /// The error for a column named in options: a usage error if neither the input nor the table has it, an
+  /// error of the input if the table has it.
   private static func missing(
     _ name: String, _ names: [String], _ opened: InputPlanner.Opened, _ table: TableContents?
   ) -> ImportError {
@@ -290,7 +290,7 @@ struct TableMatch {
       : .missingColumn(path: opened.source.name, name: name, known: names)
   }
 
-  /// The numbers of the columns that a program has declared; none when it has declared no table.
+  /// The numbers of the columns that a program has declared; none when it has not declared the table.
   private static func declared(
     _ table: TableContents?, _ options: ImportOptions
   ) throws -> Set<UInt32> {
@@ -322,21 +322,21 @@ struct TableMatch {
 }
 
 extension ImportOptions {
-  /// The columns whose values are compared, by their names in the table: they keep their types.
+  /// The columns with compared values, by their names in the table; they keep their types.
   fileprivate var comparedColumns: Set<String> {
     Set(
       (rules + [filter].compactMap(\.self)).flatMap(\.predicate.columnNames)
         + [newerThan].compactMap(\.self))
   }
 
-  /// The columns that the options name, by their names in the table.
+  /// The columns named in options, by their names in the table.
   fileprivate var namedColumns: [String] {
     var named = dateFormats.compactMap(\.column)
     if case .named(let types) = types { named += types.keys.sorted() }
     return named + keys + requiredColumns + comparedColumns.sorted()
   }
 
-  /// The options for a column whose type stays because a program has declared it or the schema is frozen.
+  /// The options for a column whose type is fixed because a program has declared it or the schema is frozen.
   fileprivate func keeping(_ column: Column?, isDeclared: Bool) throws -> ImportOptions {
     var own = self
     if let column {
@@ -358,8 +358,7 @@ extension ImportOptions {
     dateFormats.removeAll { $0.column == column.name }
   }
 
-  /// Makes a column that a program has declared keep its type: the program would not open the file with
-  /// another.
+  /// Makes a declared column keep its type, since the program would not open the file with another type.
   fileprivate mutating func keepType(of column: Column) throws {
     if case .named(let types) = types, let told = types[column.name], told != column.type {
       throw ImportError.invalidOption(
