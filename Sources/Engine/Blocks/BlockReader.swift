@@ -1,15 +1,15 @@
 import Base
 
-/// Hands out blocks in place, verified at their first use.
+/// Returns blocks in place, verified at their first use.
 ///
 /// Thread rule: any thread.
 package final class BlockReader: Sendable {
   package let storage: any Storage
   private let verified: VerifiedTable
-  /// The blocks that this process has written last.
+  /// The blocks that this process wrote last.
   let recent = RecentBlocks()
-  /// State that readers of single objects have built up about blocks, kept for the next reader. It points
-  /// into the file: nothing in it may outlive this object.
+  /// State about blocks that readers of single objects have built, kept for the next reader. It points into
+  /// the file, so it must not outlive this object.
   package let known = Pool()
 
   package init(storage: any Storage) throws(SystemError) {
@@ -19,8 +19,8 @@ package final class BlockReader: Sendable {
 
   /// The bytes of a block whose checksum covers all of it.
   ///
-  /// - Parameter end: the end of the version that refers to it.
-  /// - Throws: `BlockError` naming the block, when it lies outside or its checksum does not match.
+  /// - Parameter end: the end of the version that refers to the block.
+  /// - Throws: `BlockError`, naming the block, when it is outside the version or its checksum does not match.
   package func block(_ reference: BlockReference, end: UInt64) throws(BlockError)
     -> UnsafeRawBufferPointer
   {
@@ -31,12 +31,12 @@ package final class BlockReader: Sendable {
 
   /// Calls `body` with a verified copy of a block.
   ///
-  /// For the writer, which reads a few small blocks at every commit: reading them in place would map the
-  /// pages around each one too, and an import's peak memory would reach the size of the file.
+  /// For the writer, which reads a few small blocks in every commit: reading in place would also map the
+  /// pages around them, and an import's peak memory would reach the size of the file.
   package func withCopy<Result>(
     of reference: BlockReference, end: UInt64, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) throws -> Result {
-    // Bounds the allocation: the length comes from the file.
+    // Limits the allocation, since the length comes from the file.
     try checkPlace(reference, end: end)
     if Int(reference.length) <= RecentBlocks.mostBytes, let bytes = recent.bytes(of: reference) {
       return try bytes.withUnsafeBytes(body)
@@ -54,7 +54,7 @@ package final class BlockReader: Sendable {
     return try body(bytes)
   }
 
-  /// The bytes of a block, not verified.
+  /// The bytes of a block, unverified.
   package func extent(_ reference: BlockReference, end: UInt64) throws(BlockError)
     -> UnsafeRawBufferPointer
   {
@@ -71,13 +71,13 @@ package final class BlockReader: Sendable {
     return view
   }
 
-  /// Tells the system that none of the file's pages will be read again soon; they no longer count as this
+  /// Tells the system that the file's pages will not be read again soon; they then no longer count as this
   /// process's memory.
   package func forgetAll(length: Int) {
     forget(0..<length)
   }
 
-  /// The same for some of its bytes.
+  /// Like `forgetAll`, for some of the file's bytes.
   package func forget(_ range: Range<Int>) {
     if let bytes = storage.view(at: range.lowerBound, count: range.count) { storage.forget(bytes) }
   }
@@ -92,7 +92,7 @@ package final class BlockReader: Sendable {
     }
   }
 
-  /// Compares bytes at a file offset with their checksum, unless that was done before.
+  /// Compares bytes at a file offset with their checksum, unless they were verified before.
   package func verify(_ bytes: UnsafeRawBufferPointer, offset: Int, checksum: UInt64)
     throws(BlockError)
   {
@@ -106,13 +106,13 @@ package final class BlockReader: Sendable {
     parts.insert(0)
   }
 
-  /// Which parts of a block are verified.
+  /// The parts of a block that are verified.
   package func verifiedParts(of reference: BlockReference) -> VerifiedParts {
     verified.parts(offset: Int(reference.offset), checksum: reference.checksum)
   }
 }
 
-/// A block that cannot be trusted or cannot be read.
+/// A block that is damaged or cannot be read.
 package struct BlockError: Error, Equatable {
   package let path: String
   package let offset: UInt64

@@ -2,13 +2,13 @@ import Base
 
 /// The place of a block, and the checksum of its bytes.
 ///
-/// The checksum sits in the parent, so that the commit slot vouches for the whole tree below it (Merkle). For
-/// a cluster it covers the cluster's header, which holds its columns' checksums.
+/// The checksum is stored in the parent, so that the commit slot verifies the whole tree below it (a Merkle
+/// tree). For a cluster it covers the cluster's header, which contains its columns' checksums.
 package struct BlockReference: Sendable, Hashable {
   package var offset: UInt64
   package var length: UInt32
   package var checksum: UInt64
-  /// True for a block of an overlay, which replaces a leaf or lies below another overlay; its checksum covers
+  /// True for a block of an overlay, which replaces a leaf or is below another overlay; its checksum covers
   /// all of it.
   package var isOverlay = false
 
@@ -31,7 +31,7 @@ package struct BlockReference: Sendable, Hashable {
 
   /// Reads a reference.
   ///
-  /// - Parameter mayBeOverlay: whether it may lead to an overlay.
+  /// - Parameter mayBeOverlay: whether it may refer to an overlay.
   package init(
     from reader: inout ByteReader, mayBeOverlay: Bool = false
   ) throws(DecodingFailure) {
@@ -46,7 +46,7 @@ package struct BlockReference: Sendable, Hashable {
     checksum = try reader.read(UInt64.self, "block checksum")
   }
 
-  /// The pages the block touches; nil when it does not lie between the slots and `end`.
+  /// The block's pages; nil when it is not between the slots and `end`.
   package func pages(within end: UInt64) -> Range<Int>? {
     let (last, overflow) = offset.addingReportingOverflow(UInt64(length))
     guard !overflow, length > 0, offset >= UInt64(Layout.firstBlockOffset), last <= end,
@@ -55,21 +55,21 @@ package struct BlockReference: Sendable, Hashable {
     return Int(offset) / Layout.pageBytes..<(Int(last) + Layout.pageBytes - 1) / Layout.pageBytes
   }
 
-  /// The bytes of the block; nil when it does not lie between the slots and `end`.
+  /// The block's bytes; nil when it is not between the slots and `end`.
   package func bytes(within end: UInt64) -> Range<Int>? {
     pages(within: end).map { _ in Int(offset)..<Int(offset) + Int(length) }
   }
 }
 
-/// The fixed measures of the file; everything else is derived from them.
+/// The constants of the file format; all other sizes are derived from them.
 package enum Layout {
-  /// The unit of reuse.
+  /// The size of a page, the unit of reuse.
   package static let pageBytes = 4096
   package static let slotCount = 2
   package static let firstBlockOffset = slotCount * pageBytes
-  /// A slot's content lies within one sector, which disks write whole or not at all.
+  /// A slot's content is within one sector, which disks write whole or not at all.
   package static let sectorBytes = 512
-  /// No block may be longer: a longer length read from a file is never trusted.
+  /// The maximum length of a block: a longer one read from a file is never trusted.
   package static let maximumBlockBytes = 1 << 30
   /// A tree deeper than this is damaged (capacity to the power of 16 exceeds any file).
   package static let maximumDepth = 16

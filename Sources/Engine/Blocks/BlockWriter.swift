@@ -1,60 +1,59 @@
 import Base
 
-/// Packs a transaction's new blocks back to back into pages that no living version uses, and writes
-/// them with few, large writes.
+/// Packs a transaction's new blocks back to back into pages that no living version uses, and writes them with
+/// few, large writes.
 ///
-/// Blocks with a long life (clusters) and short-lived ones (nodes, the catalogue, rewritten by every commit)
-/// fill separate runs, so that the pages of the short-lived ones come free together; a short-lived block also
-/// fills the rest of the last page of the long-lived ones.
+/// Long-lived blocks (clusters) and short-lived blocks (nodes and the catalogue, which every commit rewrites)
+/// fill separate runs, so that the pages of the short-lived ones become free together. A short-lived block
+/// may also fill the rest of the last page of long-lived ones.
 ///
-/// Thread rule: only the thread that holds the writer's place may use it.
+/// Thread rule: only the thread that has the writers' turn.
 package final class BlockWriter {
   /// Adjacent pages that are being filled.
   private struct Run {
-    /// Offset of the first byte that is buffered and not yet written.
+    /// The offset of the first buffered byte.
     var start = 0
     var buffer: [UInt8] = []
-    /// End of the pages taken.
+    /// The end of the pages taken.
     var limit = 0
     var cursor: Int { start + buffer.count }
     var room: Int { limit - cursor }
   }
 
   private static let writeBytes = 1 << 20
-  /// Room for the nodes of a small transaction, behind its first block.
+  /// Space for the nodes of a small transaction, after its first block.
   private static let nodeBytes = 1 << 13
-  /// Blocks from here on are written without being copied first.
+  /// Blocks of at least this length are written without being copied first.
   private static let directBytes = 1 << 18
 
   package let storage: any Storage
   private let space: SpaceMap
-  // Unchecked: nothing that is called while these change accesses them again.
+  // Unchecked: no function called during a change of these accesses them again.
   @exclusivity(unchecked) private var clusters = Run()
   @exclusivity(unchecked) private var nodes = Run()
-  /// The storage's length; every block placed so far and written lies before it.
+  /// The storage's length; every block that was placed and written is before it.
   private(set) package var length: Int
   /// The bytes of the blocks placed and dropped so far.
   @exclusivity(unchecked) private var added: [Range<Int>] = []
   @exclusivity(unchecked) private var dropped: [Range<Int>] = []
-  /// Where the dropped blocks begin: no page is used twice in a transaction, so an offset belongs to one
-  /// block.
+  /// The offsets of the dropped blocks. A transaction uses no page twice, so an offset belongs to one block.
   private var droppedOffsets: Set<UInt64> = []
   /// The last small blocks placed, for the next transaction.
   @exclusivity(unchecked) private(set) var recent: [(reference: BlockReference, bytes: [UInt8])] =
     []
-  /// Bytes handed to the storage so far.
+  /// Bytes written to the storage so far.
   private(set) package var bytesWritten = 0
 
-  /// - Parameter length: the storage's present length.
+  /// - Parameter length: the current length of the storage.
   package init(storage: any Storage, space: SpaceMap, length: Int) {
     self.storage = storage
     self.space = space
     self.length = length
   }
 
-  /// Places a block that is likely to stay.
+  /// Places a long-lived block.
   ///
-  /// - Parameter checked: how many of the block's first bytes the reference's checksum covers.
+  /// - Parameter checked: the number of the block's first bytes that the reference's checksum covers.
   /// - Throws: `SystemError` when writing fails.
   package func append(cluster bytes: [UInt8], checksum: UInt64) throws
     -> BlockReference
@@ -73,11 +72,11 @@ package final class BlockWriter {
 
   /// Drops a block that the transaction no longer refers to, its own or an older version's.
   ///
-  /// In frozen pages nothing is freed: a table and its pending version may each drop a block that both have.
+  /// In frozen pages nothing is freed: a table and its pending table may each drop a block that both have.
   ///
-  /// - Throws: `BlockError` for a reference that is not to a block, or to one that was dropped before:
-  ///   otherwise its bytes would be subtracted from those of living blocks in the same page, which would then
-  ///   be overwritten.
+  /// - Throws: `BlockError` for a reference that is not to a block, or to one that was dropped before: its
+  ///   bytes would be subtracted from those of living blocks in the same page, which would then be
+  ///   overwritten.
   package func drop(_ reference: BlockReference) throws(BlockError) {
     guard let bytes = reference.bytes(within: .max) else {
       throw surplus(reference.offset, reference.length, "it is to be freed, and it is no block")
@@ -100,7 +99,7 @@ package final class BlockWriter {
 
   /// Makes the blocks placed and dropped so far part of a version.
   ///
-  /// - Throws: `BlockError` when more bytes were dropped than exist; the map is useless then.
+  /// - Throws: `BlockError` when more bytes were dropped than exist; the map must then not be used again.
   package func commit(version: UInt64) throws(BlockError) {
     do {
       try space.commit(version: version, added: added, dropped: dropped)
@@ -111,13 +110,13 @@ package final class BlockWriter {
     }
   }
 
-  /// True when the newest version uses no more than half of the pages that a block of it lies in.
+  /// Returns whether the newest version uses at most half of the pages that contain a block of it.
   func isSparse(_ reference: BlockReference) -> Bool {
     reference.pages(within: .max).map(space.isSparse) ?? false
   }
 
-  /// Copies a block of the version that the transaction began from, damaged or not, to its final place.
-  /// Readers of the copy verify the checksum in its reference.
+  /// Copies a block of the transaction's base, damaged or not, to its final place. Readers of the copy verify
+  /// the checksum in its reference.
   func copy(_ reference: BlockReference) throws -> BlockReference {
     var bytes = [UInt8](repeating: 0, count: Int(reference.length))
     let count = try bytes.withUnsafeMutableBytes {
@@ -131,8 +130,7 @@ package final class BlockWriter {
     return copy
   }
 
-  /// True when a block that is likely to stay would be placed so that it ends before a page, in pages that
-  /// are free already.
+  /// Returns whether a long-lived block would be placed before a given page, in pages that are already free.
   func hasRoom(for count: Int, below page: Int) -> Bool {
     if clusters.room >= count { return clusters.cursor + count <= page * Layout.pageBytes }
     let missing = Layout.pages(holding: count - clusters.room)
@@ -142,7 +140,7 @@ package final class BlockWriter {
     return space.firstFree(pages).map { $0 + pages <= page } ?? false
   }
 
-  /// Hands everything buffered to the storage; nothing is durable before a flush.
+  /// Writes all buffered bytes to the storage; nothing is durable before a flush.
   package func writeOut() throws {
     try write(&clusters)
     try write(&nodes)
@@ -157,7 +155,7 @@ package final class BlockWriter {
       try write(&run)
       try write(bytes, into: &run)
     } else {
-      // Room for the nodes that follow, so that they do not move the buffer.
+      // Space for the nodes that follow, so that the buffer is not reallocated.
       if run.buffer.isEmpty { run.buffer.reserveCapacity(bytes.count + Self.nodeBytes) }
       run.buffer.append(contentsOf: bytes)
     }
@@ -204,8 +202,8 @@ package final class BlockWriter {
     run.start += bytes.count
   }
 
-  /// Grows by at least an eighth, so that the number of growths stays logarithmic; the commit's flush makes
-  /// the new length durable before a slot refers to it.
+  /// Extends the file by at least an eighth, so that the number of extensions is logarithmic. The commit's
+  /// flush makes the new length durable before a slot refers to it.
   private func grow(to end: Int) throws {
     // The next writer would count the reserved pages as used, and reserve an eighth more each time.
     let step = space.hasUnknownPages ? 0 : min(max(length / 8, 1 << 18), 1 << 28)

@@ -1,9 +1,9 @@
-/// A set of page numbers, one bit each, which finds runs of members.
+/// A set of page numbers, one bit each, that finds runs of members.
 ///
-/// Above the words of 64 pages lies a binary tree, in the order of a heap: each node knows the runs
-/// at the beginning and at the end of its pages, and the longest one anywhere.
+/// Above the words of 64 pages is a binary tree in heap order: each node has the lengths of the runs at the
+/// beginning and at the end of its pages, and of the longest run anywhere.
 package struct PageSet {
-  /// The lengths of runs among the pages below a node.
+  /// The lengths of runs among a node's pages.
   struct Runs: Equatable {
     var first: Int
     var last: Int
@@ -19,7 +19,7 @@ package struct PageSet {
       first = (~word).trailingZeroBitCount
       last = (~word).leadingZeroBitCount
       longest = word == .max ? 64 : 0
-      // Each round shortens every run by a page.
+      // Each round shortens every run by one page.
       var rest = word == .max ? 0 : word
       while rest != 0 {
         rest &= rest << 1
@@ -27,7 +27,7 @@ package struct PageSet {
       }
     }
 
-    /// - Parameter half: how many pages each half has.
+    /// - Parameter half: the number of pages in each half.
     init(_ left: Runs, _ right: Runs, half: Int) {
       first = left.first == half ? half + right.first : left.first
       last = right.last == half ? half + left.last : right.last
@@ -39,12 +39,11 @@ package struct PageSet {
 
   private(set) var words: [UInt64] = []
   package private(set) var count = 0
-  /// The node at place 1 is the top, the children of the one at `n` are at `2 * n` and `2 * n + 1`; the
-  /// words' own nodes are in the second half. The first search builds them: a set that is never searched
-  /// needs none.
+  /// The node at index 1 is the root; the children of node `n` are at `2 * n` and `2 * n + 1`; the nodes of
+  /// words are in the second half. The first search builds them: a set that is never searched needs none.
   private(set) var nodes: [Runs] = []
 
-  /// How many words have nodes: a power of two.
+  /// The number of words with nodes: a power of two.
   var capacity: Int { nodes.count / 2 }
 
   package func contains(_ page: Int) -> Bool {
@@ -75,9 +74,9 @@ package struct PageSet {
     }
   }
 
-  /// Removes all pages below a number that a test is true of.
+  /// Removes all pages below a number for which a test returns true.
   ///
-  /// - Complexity: O(pages), once the test is paid for, for a set that was not searched yet.
+  /// - Complexity: O(pages) in addition to the tests, for a set that was not searched yet.
   package mutating func remove(below end: Int, where isLeaving: (Int) -> Bool) {
     for word in words.indices where word << 6 < end && words[word] != 0 {
       var leaving: UInt64 = 0
@@ -88,7 +87,7 @@ package struct PageSet {
     }
   }
 
-  /// The bits of a word that stand for some of the pages.
+  /// The bits of a word that represent some of the pages.
   private static func mask(_ pages: Range<Int>, of word: Int) -> UInt64 {
     let above = UInt64.max << UInt64(max(pages.lowerBound - word << 6, 0))
     return above & (.max >> UInt64(max((word + 1) << 6 - pages.upperBound, 0)))
@@ -129,7 +128,7 @@ package struct PageSet {
     var node = capacity + word
     var runs = Runs(word: words[word])
     var half = 64
-    // While a node stays the same, so do those above it.
+    // While a node is unchanged, so are its ancestors.
     while runs != nodes[node] {
       nodes[node] = runs
       if node == 1 { return }
@@ -139,11 +138,11 @@ package struct PageSet {
     }
   }
 
-  /// The first page of the first run of `length` members; nil when there is none, or `length` is
-  /// not positive.
+  /// The first page of the first run of `length` members; nil when there is none, or `length` is not
+  /// positive.
   ///
-  /// - Complexity: O(log n), however the members lie; O(n) for the first search, and when the set's size has
-  ///   doubled.
+  /// - Complexity: O(log n) for any distribution of members; O(n) for the first search, and when the set's
+  ///   size has doubled.
   package mutating func firstRun(of length: Int) -> Int? {
     guard length > 0, length <= count else { return nil }
     if nodes.isEmpty { build() }
@@ -161,7 +160,7 @@ package struct PageSet {
       }
       half /= 2
     }
-    // Where a run of the length begins; it lies inside the word, or the loop above would have found it.
+    // Where a run of that length begins. It is inside the word, or the loop above would have found it.
     var starts = words[node - capacity]
     for _ in 1..<length { starts &= starts >> 1 }
     return start + starts.trailingZeroBitCount

@@ -2,8 +2,8 @@
   import Base
 
   extension SpaceMap {
-    /// A page is either in use, or free, or kept for a held version. The pages that the open transaction has
-    /// taken are none of these yet.
+    /// A page is in use, free, or kept for a held version. The pages that the open transaction has taken are
+    /// none of these yet.
     ///
     /// Checked when a transaction ends; in large files, at the end of one in 64.
     ///
@@ -55,7 +55,7 @@
   }
 
   extension PageSet {
-    /// The number of members is right, and every node describes what is below it.
+    /// The number of members is right, and every node describes its pages.
     ///
     /// - Complexity: O(words).
     package func checkInvariants() throws(BrokenInvariant) {

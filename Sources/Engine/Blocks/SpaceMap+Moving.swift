@@ -1,27 +1,27 @@
-/// Questions to the map when blocks move to the front of the file.
+/// Queries of the map for moving blocks to the front of the file.
 extension SpaceMap {
-  /// True when all of these pages may be taken; pages beyond the end may.
+  /// Returns whether all of these pages may be taken. Pages beyond the end may.
   func isFree(_ pages: Range<Int>) -> Bool {
     pages.allSatisfy { $0 >= pageCount || use(of: $0).isFree }
   }
 
-  /// True when an eighth of pages of the newest version is left empty, or more.
+  /// Returns whether an eighth or more of pages of the newest version is empty.
   func isLoose(_ pages: Range<Int>) -> Bool {
     let sum = pages.reduce(0) { $0 + ($1 < pageCount ? Int(filled[$1]) : Layout.pageBytes) }
     return sum * 8 <= pages.count * Layout.pageBytes * 7
   }
 
-  /// True when one of some older versions reaches a block of the newest that lies in these pages: moving the
-  /// block would not free them.
+  /// Returns whether any of some older versions reaches a block of the newest in these pages, so that moving
+  /// the block would not free them.
   ///
   /// All blocks of a page were written by one transaction.
   ///
-  /// - Parameter versions: older than the newest.
+  /// - Parameter versions: versions older than the newest.
   package func isShared(_ pages: Range<Int>, with versions: [UInt64]) -> Bool {
     let last = versions.max()
     return pages.contains { page in
       guard page < pageCount else { return false }
-      // A pending table has blocks there, too.
+      // A pending table also has blocks there.
       if frozen.contains(page) { return true }
       guard let last else { return false }
       return birth[page] <= last
@@ -29,10 +29,10 @@ extension SpaceMap {
     }
   }
 
-  /// Pages that the newest version does not use, and that none of the given ones reaches: readers of older
-  /// versions keep them from reuse.
+  /// The number of pages that readers of older versions keep from reuse: those that neither the newest
+  /// version nor any of the given ones reaches.
   ///
-  /// Call after `reclaim`.
+  /// Call it after `reclaim`.
   func pagesHeldBack(besides kept: [UInt64]) -> Int {
     blocked.values.reduce(0) { sum, pages in
       sum
@@ -45,12 +45,12 @@ extension SpaceMap {
     }
   }
 
-  /// The end of the file, in pages, if all movable blocks of the newest version lay at its front.
+  /// The end of the file, in pages, with all movable blocks of the newest version at its front.
   ///
   /// - Parameters:
   ///   - least: pages before this one stay.
-  ///   - slack: pages that may be left over.
-  ///   - isFixed: whether a used page must stay as it is.
+  ///   - slack: the number of pages that may remain unused.
+  ///   - isFixed: returns whether a used page must stay unchanged.
   /// - Complexity: O(pages).
   package func endWithoutHoles(
     notBelow least: Int, slack: Int, isFixed: (Int) -> Bool
@@ -61,7 +61,7 @@ extension SpaceMap {
       live += 1
       if page >= fixed, page >= Layout.slotCount, isFixed(page) { fixed = page + 1 }
     }
-    // Pages that are neither free nor the newest version's stay with older versions.
+    // Pages that are neither free nor the newest version's belong to older versions.
     var end = 0
     while end < pageCount, live > 0 {
       if filled[end] > 0 || use(of: end).isFree { live -= 1 }

@@ -2,72 +2,72 @@ import Base
 
 /// Which pages are in use, by which versions, and which may be overwritten.
 ///
-/// Free space is derived, never stored: the map is built by walking the references of the newest version and
-/// of every held one, and kept current by each commit. A page is reused only when no version that is durable,
-/// about to become so, or held by a reader has a block in it.
+/// Free space is derived, never stored: the map is built by a walk over the references of the newest version
+/// and of every held one, and each commit updates it. A page is reused only when no version that is durable,
+/// becoming durable or held by a reader has a block in it.
 ///
-/// A page is born at the version whose commit filled it and dies at the version that dropped its last block;
-/// versions from its birth up to, but not including, its death can reach it. So an old snapshot held through
-/// thousands of commits keeps only the pages that it can see, not all later ones.
+/// A page is born in the version whose commit filled it, and dies in the version that dropped its last block;
+/// versions from its birth up to, but not including, its death can reach it. So an old snapshot that is held
+/// through thousands of commits keeps only the pages that it can reach, not all later ones.
 ///
-/// Where a kept version was made the newest again, a page may be reached from versions that are not
-/// neighbours: it has lived before, and died, and lives once more. Such earlier lives are found by the
-/// walk that makes a map and kept as they are.
+/// Where a kept version was restored, a page may be reachable from versions that are not neighbours: it has
+/// lived, died, and lives again. The walk that builds a map finds such earlier lives, and they are kept
+/// unchanged.
 ///
-/// Thread rule: only the thread that holds the writer's place may use it.
+/// Thread rule: only the thread that has the writers' turn.
 package final class SpaceMap {
   struct Retired {
     let page: Int
     let birth: UInt64
     let death: UInt64
-    /// From birth on, death not included; ascending, all before `birth`.
+    /// Each range begins at a birth and ends before a death; ascending, all before `birth`.
     var earlier: [Range<UInt64>] = []
   }
 
-  /// The newest version that the map knows; the map is useless for any other.
+  /// The newest version in the map; the map must not be used for any other.
   package private(set) var version: UInt64
-  // Unchecked: every block of a small transaction asks for its pages, and nothing that is called while these
-  // change accesses them again.
-  /// Bytes of the page that blocks of the newest version fill.
+  // Unchecked: every block of a small transaction accesses these, and no function called during a change
+  // accesses them again.
+  /// For each page, the bytes that blocks of the newest version fill.
   @exclusivity(unchecked) private(set) var filled: [UInt32] = []
   @exclusivity(unchecked) private(set) var birth: [UInt64] = []
-  /// Of pages in use that have lived before.
+  /// The earlier lives of pages in use.
   private(set) var earlierLives: [Int: [Range<UInt64>]] = [:]
   private(set) var free = PageSet()
-  /// Pages that died and have not been compared with the held versions yet.
+  /// Pages that have died and have not been compared with the held versions yet.
   private(set) var retired: [Retired] = []
-  /// By held version: the pages that it keeps from reuse.
+  /// For each held version, the pages that it keeps from reuse.
   private(set) var blocked: [UInt64: [Retired]] = [:]
-  /// While rebuilding: the versions that count, ascending, the newest last.
+  /// While building: the counted versions, ascending, the newest last.
   private var counted: [UInt64] = []
-  /// While rebuilding: for each page, the older versions that reach it, as places in `counted`. A page that
-  /// the newest version and its direct neighbours reach is not listed: its birth says so.
+  /// While building: for each page, the older versions that reach it, as indices in `counted`. A page reached
+  /// by the newest version and its direct neighbours only is not listed, as its birth says so.
   private var reaching: [Int: Places] = [:]
-  /// Whether some held version's pages were unknown when the map was made.
+  /// True when the pages of some held version were unknown when the map was built.
   private var isPartlyUnknown = false
   /// The pages that the open transaction has taken.
   private(set) var taken: [Range<Int>] = []
-  /// Pages of tables that have pending rows: the pending table shares them with the visible one. A block that
-  /// one of the two drops there stays until the map is rebuilt: only a walk can tell whether the other still
-  /// has it.
+  /// Pages of tables with a pending table, which shares them with the visible one. A block that one of the
+  /// two drops there stays until the map is built again: only a walk can determine whether the other table
+  /// still has it.
   @exclusivity(unchecked) private(set) var frozen = PageSet()
-  /// Pages, and blocks in them, that the open transaction freezes.
+  /// Pages that the open transaction freezes, and blocks in them.
   @exclusivity(unchecked) private var freezingPages = PageSet()
   private var freezing: [Range<Int>] = []
 
-  /// Pages under management; the two slots' pages are never free.
+  /// The number of pages in the map; the two slots' pages are never free.
   package var pageCount: Int { filled.count }
   package var freePageCount: Int { free.count }
-  /// Pages kept only for versions older than the newest.
+  /// The number of pages kept only for versions older than the newest.
   package var pinnedPageCount: Int {
     blocked.values.reduce(retired.count) { $0 + $1.count }
   }
 
-  /// True while a version is held whose pages are unknown: any page of the file may belong to it, and a newly
-  /// made map counts the whole file as used.
+  /// True while a version with unknown pages is held: any page of the file may belong to it, and a new map
+  /// counts the whole file as used.
   var hasUnknownPages: Bool { isPartlyUnknown && !blocked.isEmpty }
 
-  /// An empty file's map: the slots, and nothing else.
+  /// The map of an empty file, with the slots only.
   package init(version: UInt64) {
     self.version = version
     extend(to: Layout.slotCount)
@@ -75,22 +75,22 @@ package final class SpaceMap {
     free = PageSet()
   }
 
-  /// Makes room for a file's pages in one step, up to a limit: only the file's length claims that there are
-  /// so many.
+  /// Reserves memory for a file's pages in one step, up to a limit, since the number of pages is only what
+  /// the file's length claims.
   package func reserve(pages count: Int) {
     let count = min(count, 1 << 20)
     filled.reserveCapacity(count)
     birth.reserveCapacity(count)
   }
 
-  /// Rebuilding from a file: counts blocks of the newest version. `finishCounting` then takes their pages
-  /// from the free ones.
+  /// While building: counts blocks of the newest version. `finishCounting` then removes their pages from the
+  /// free ones.
   package func countLive(_ blocks: [Range<Int>]) {
     extend(to: blocks.reduce(0) { max($0, Self.pages($1).upperBound) })
     let version = version
     let frozen = frozen.count > 0 ? frozen : nil
     // Unsafe for speed: a large file has some hundred thousand pages, most of them filled by one block. The
-    // blocks' pages are below the count of pages.
+    // blocks' pages are below the number of pages.
     filled.withUnsafeMutableBufferPointer { filled in
       birth.withUnsafeMutableBufferPointer { birth in
         for bytes in blocks {
@@ -103,8 +103,8 @@ package final class SpaceMap {
             }
             continue
           }
-          // All between the first and the last page are full: without a question for each, the compiler takes
-          // several at a time.
+          // All pages between the first and the last are full. Without a test for each, the compiler
+          // vectorizes the loop.
           let (first, last) = (pages.lowerBound, pages.upperBound - 1)
           filled[first] = Self.sum(filled[first], Self.share(bytes, of: first))
           if last > first {
@@ -119,14 +119,14 @@ package final class SpaceMap {
     }
   }
 
-  /// Rebuilding from a file: counts the blocks of tables that have pending rows, before all other blocks.
-  /// From now on nothing counts in their pages.
+  /// While building: counts the blocks of tables with a pending table, before all other blocks. Nothing else
+  /// counts in their pages afterwards.
   package func countFrozen(_ blocks: [Range<Int>]) {
     countLive(blocks)
     for bytes in blocks { frozen.insert(Self.pages(bytes)) }
   }
 
-  /// Lets the open transaction freeze the pages of blocks of the newest version.
+  /// Makes the open transaction freeze the pages of blocks of the newest version.
   package func freeze(_ blocks: [Range<Int>]) {
     freezing += blocks
     for bytes in blocks { freezingPages.insert(Self.pages(bytes)) }
@@ -136,32 +136,31 @@ package final class SpaceMap {
     bytes.lowerBound / Layout.pageBytes..<Layout.pages(holding: bytes.upperBound)
   }
 
-  /// How many of the bytes lie in the page.
+  /// The number of the bytes that are in the page.
   private static func share(_ bytes: Range<Int>, of page: Int) -> UInt32 {
     let start = page * Layout.pageBytes
     return UInt32(
       min(bytes.upperBound, start + Layout.pageBytes) - max(bytes.lowerBound, start))
   }
 
-  /// Blocks of a forged file may overlap: their page counts as used all the more.
+  /// Blocks of a forged file may overlap; their page then counts as more used than it can be.
   private static func sum(_ filled: UInt32, _ share: UInt32) -> UInt32 {
     let (sum, overflow) = filled.addingReportingOverflow(share)
     return overflow ? .max : sum
   }
 
-  /// Places in the list of versions that count, in ranges that ascend and do not touch.
+  /// Indices in the list of counted versions, as ascending ranges that do not touch.
   package typealias Places = [Range<Int>]
 
-  /// Rebuilding from a file: sets the older versions that will be counted, ascending. Call after all
-  /// `countLive`.
+  /// While building: sets the older versions that will be counted, ascending. Call it after all `countLive`.
   package func beginCountingHeld(_ versions: [UInt64]) { counted = versions + [version] }
 
-  /// Rebuilding from a file: counts a block that some of the older versions reach.
+  /// While building: counts a block that some of the older versions reach.
   ///
   /// The birth and death of a page are not in the file. The walk finds which of the counted versions reach
-  /// it; of neighbouring versions the first and the last are enough.
+  /// it; of neighbouring versions the first and the last suffice.
   ///
-  /// - Parameter places: the places of these versions in the list of versions.
+  /// - Parameter places: the indices of these versions in the list of versions.
   package func countHeld(_ bytes: Range<Int>, by places: Places) {
     guard let last = places.last else { return }
     let pages = Self.pages(bytes)
@@ -175,7 +174,7 @@ package final class SpaceMap {
     }
   }
 
-  /// All places that are in either set.
+  /// All indices that are in either set.
   package static func union(_ left: Places, _ right: Places) -> Places {
     if left == right { return left }
     var result: Places = []
@@ -189,11 +188,11 @@ package final class SpaceMap {
     return result
   }
 
-  /// Ends the rebuilding.
+  /// Ends the building.
   ///
-  /// - Parameter length: nil when all held versions were counted. Otherwise the file's length in pages:
-  ///   somebody holds an older version whose root is unknown, and any page may be in it. All pages then count
-  ///   as born before all versions, and those that the newest version does not use die with it.
+  /// - Parameter length: nil when all held versions were counted. Otherwise the file's length in pages: a
+  ///   version whose root is unknown is held, and any page may belong to it. All pages then count as born
+  ///   before all versions, and those that the newest version does not use die with it.
   package func finishCounting(unknownWithin length: Int? = nil) {
     let present = filled
     free.remove(below: pageCount) { present[$0] > 0 }
@@ -213,7 +212,7 @@ package final class SpaceMap {
     counted = []
   }
 
-  /// Converts the places of the versions that reach a page to its lives.
+  /// Converts the indices of the versions that reach a page to its lives.
   private func note(_ page: Int, reachedBy places: Places) {
     var places = places
     let isLive = filled[page] > 0
@@ -234,9 +233,9 @@ package final class SpaceMap {
     }
   }
 
-  /// Frees what no version keeps any longer.
+  /// Frees the pages that no version keeps any longer.
   ///
-  /// - Parameter held: every version that must stay readable, the newest included, in any order.
+  /// - Parameter held: every version that must stay readable, including the newest, in any order.
   package func reclaim(_ held: [ClosedRange<UInt64>]) {
     let held = Self.merged(held)
     for version in blocked.keys where !held.contains(where: { $0.contains(version) }) {
@@ -252,7 +251,7 @@ package final class SpaceMap {
     retired.removeAll(keepingCapacity: true)
   }
 
-  /// The first of these versions that reaches a page; nil when none does.
+  /// The first of these versions that reaches a page; nil when there is none.
   private static func holder(of page: Retired, among held: [ClosedRange<UInt64>]) -> UInt64? {
     for life in page.earlier + [page.birth..<max(page.birth, page.death)] {
       let position = held.partition(from: life.lowerBound)
@@ -263,8 +262,8 @@ package final class SpaceMap {
     return nil
   }
 
-  /// How many pages only older versions keep from reuse. Counts pages that any of the given versions reaches,
-  /// and for each version those that it alone of them reaches.
+  /// The number of pages that only older versions keep from reuse: those that any of the given versions
+  /// reaches, and for each version those that only it reaches.
   ///
   /// - Parameter kept: ascending.
   package func retiredPages(reachedBy kept: [UInt64]) -> (all: Int, alone: [UInt64: Int]) {
@@ -282,7 +281,7 @@ package final class SpaceMap {
     return (all, alone)
   }
 
-  /// The same versions in ranges that ascend and do not overlap.
+  /// The same versions in ascending ranges that do not overlap.
   private static func merged(_ ranges: [ClosedRange<UInt64>]) -> [ClosedRange<UInt64>] {
     var merged: [ClosedRange<UInt64>] = []
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -296,7 +295,7 @@ package final class SpaceMap {
     return merged
   }
 
-  /// Takes `count` adjacent pages: the first hole that is large enough, or else new ones at the end.
+  /// Takes `count` adjacent pages: the first hole that is large enough, or new pages at the end.
   package func take(_ count: Int) -> Range<Int> {
     if let start = free.firstRun(of: count) {
       return take(at: start, count)
@@ -306,10 +305,10 @@ package final class SpaceMap {
     return take(at: start, count)
   }
 
-  /// The first of `count` adjacent free pages, the lowest that there are.
+  /// The first of `count` adjacent free pages, as low as possible.
   func firstFree(_ count: Int) -> Int? { free.firstRun(of: count) }
 
-  /// Takes the `count` pages from `start` on if all of them are free or lie beyond the end.
+  /// Takes the `count` pages from `start` if all of them are free or beyond the end.
   package func takeIfFree(at start: Int, _ count: Int) -> Bool {
     for page in start..<start + count where page < pageCount && !free.contains(page) {
       return false
@@ -327,19 +326,19 @@ package final class SpaceMap {
     return pages
   }
 
-  /// More bytes were to be freed than exist.
+  /// More bytes were dropped than exist.
   package struct Surplus: Error {
     let bytes: Range<Int>
     let page: Int
   }
 
-  /// The open transaction became `version`: its new blocks count, the blocks that it dropped retire, and
-  /// pages that it took and did not fill are free.
+  /// Makes the open transaction `version`: its new blocks count, the blocks that it dropped retire, and pages
+  /// that it took and did not fill become free.
   ///
   /// - Parameters:
   ///   - added: the bytes of the new blocks.
   ///   - dropped: the bytes of the dropped blocks.
-  /// - Throws: `Surplus` when more is dropped than exists; the map is useless then.
+  /// - Throws: `Surplus` when more is dropped than exists; the map must then not be used again.
   package func commit(
     version: UInt64, added: [Range<Int>], dropped: [Range<Int>]
   ) throws(Surplus) {
@@ -373,7 +372,7 @@ package final class SpaceMap {
     giveBackTaken()
   }
 
-  /// The open transaction was rolled back.
+  /// Rolls back the open transaction.
   package func rollBack() {
     thaw()
     giveBackTaken()
@@ -394,9 +393,9 @@ package final class SpaceMap {
     #endif
   }
 
-  /// True when the newest version uses no more than half of the pages that a block of it lies in.
+  /// Returns whether the newest version uses at most half of the pages that contain a block of it.
   ///
-  /// Pages of the open transaction's blocks are not counted yet: none of them is sparse.
+  /// Pages of the open transaction's blocks are not counted yet, so none of them is sparse.
   func isSparse(_ pages: Range<Int>) -> Bool {
     guard pages.upperBound <= pageCount else { return false }
     var sum = 0
@@ -407,18 +406,18 @@ package final class SpaceMap {
     return sum * 2 <= pages.count * Layout.pageBytes
   }
 
-  /// How many bytes of a page the newest version's blocks fill, and whether the page may be taken.
+  /// The bytes of a page that the newest version's blocks fill, and whether the page may be taken.
   ///
   /// - Precondition: `page` < `pageCount`.
   func use(of page: Int) -> (filled: UInt32, isFree: Bool) {
     (filled[page], free.contains(page))
   }
 
-  /// Whether a page is frozen: dropping a block in it frees nothing, and how much of it is filled is not
-  /// known then.
+  /// Returns whether a page is frozen: dropping a block in it frees nothing, and its filled bytes are
+  /// unknown.
   func isFrozen(_ page: Int) -> Bool { frozen.contains(page) || freezingPages.contains(page) }
 
-  /// Bytes that the newest version's blocks and the two slots fill.
+  /// The bytes that the newest version's blocks and the two slots fill.
   var filledBytes: Int {
     // Cannot overflow: no more pages than a file's length has.
     filled.reduce(0) { $0 &+ Int(min($1, UInt32(Layout.pageBytes))) }
@@ -431,7 +430,7 @@ package final class SpaceMap {
     return end
   }
 
-  /// Forgets free pages at the end; the file may be cut to the returned number of pages.
+  /// Removes free pages at the end from the map; the file may be truncated to the returned number of pages.
   ///
   /// - Parameter least: pages before this one stay.
   package func trim(notBelow least: Int = 0) -> Int {
@@ -442,7 +441,7 @@ package final class SpaceMap {
     }
     filled.removeLast(pageCount - end)
     birth.removeLast(birth.count - end)
-    // A rebuilt map ends with the last block, which may lie before a version's end.
+    // A newly built map ends with the last block, which may be before a version's end.
     return max(end, least)
   }
 
@@ -456,7 +455,7 @@ package final class SpaceMap {
 }
 
 extension Array where Element == ClosedRange<UInt64> {
-  /// In an array of ascending ranges: the first index whose element does not end below `value`.
+  /// In ascending ranges: the first index whose range does not end below `value`.
   fileprivate func partition(from value: UInt64) -> Int {
     partitionPoint(indices) { self[$0].upperBound >= value }
   }

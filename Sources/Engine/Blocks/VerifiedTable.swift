@@ -1,19 +1,20 @@
 import Base
 
-/// Remembers which bytes of a file matched their checksums, so that they are hashed once and not at every
-/// use.
+/// Remembers which bytes of a file have matched their checksums, so that they are hashed once instead of at
+/// every use.
 ///
-/// A table of atomic words: 2 MB of addresses that use memory only where they are touched. Bytes whose entry
-/// was displaced are hashed again; only a collision of 48 bits can make unverified bytes count as verified.
+/// It is a table of atomic words, with 2 MB of addresses that use memory only where they are accessed. Bytes
+/// whose entry was displaced are hashed again; only a collision of 48 bits can make unverified bytes count as
+/// verified.
 ///
 /// Thread rule: any thread; readers share the table without a lock.
 package final class VerifiedTable: @unchecked Sendable {
-  // @unchecked: the table is reached through atomics only.
+  // @unchecked: the table is accessed through atomics only.
   private let table: UnsafeMutableRawPointer
 
   private static let entryCount = 1 << 18
 
-  /// - Parameter path: named in errors.
+  /// - Parameter path: the path for errors.
   package init(path: String) throws(SystemError) {
     guard let table = System.reserve(length: Self.entryCount * 8) else {
       throw SystemError.noMemory("reserve memory", path)
@@ -23,12 +24,12 @@ package final class VerifiedTable: @unchecked Sendable {
 
   deinit { System.unmap(table, length: Self.entryCount * 8) }
 
-  /// The parts of a block, whose reference has this offset and checksum.
+  /// The parts of the block with a reference of this offset and checksum.
   package func parts(offset: Int, checksum: UInt64) -> VerifiedParts {
     VerifiedParts(table: self, offset: offset, checksum: checksum)
   }
 
-  /// The word for a block, and the upper 48 bits that it has when it belongs to that block.
+  /// The word for a block, and the upper 48 bits that it has while it belongs to that block.
   fileprivate func entry(_ identity: UInt64) -> (word: AtomicWord, tag: UInt64) {
     let mixed = identity &* 0xD6E8_FEB8_6659_FD93
     let index = Int(truncatingIfNeeded: mixed >> 46)
@@ -36,10 +37,10 @@ package final class VerifiedTable: @unchecked Sendable {
   }
 }
 
-/// The verified parts of one block. Part 0 is the bytes that the reference's own checksum covers; the code
-/// that divides the block numbers the others. Sixteen parts share a word.
+/// The verified parts of one block. Part 0 is the bytes that the reference's checksum covers; the code that
+/// divides the block numbers the others. Sixteen parts share a word.
 ///
-/// A block's place and checksum identify it: a reused page has other checksums.
+/// A block's place and checksum identify it, since a reused page has other checksums.
 ///
 /// Thread rule: any thread.
 package struct VerifiedParts: Sendable {
@@ -58,18 +59,18 @@ package struct VerifiedParts: Sendable {
     return (word, tag, 1 << UInt64(truncatingIfNeeded: part & 15))
   }
 
-  /// True when the part was inserted before and has not been displaced.
+  /// Returns whether the part was inserted and has not been displaced.
   package func contains(_ part: Int) -> Bool {
     let (word, tag, bit) = entry(part)
     let value = word.load()
     return value & ~0xFFFF == tag && value & bit != 0
   }
 
-  /// Call when the part's bytes have matched their checksum.
+  /// Inserts a part whose bytes have matched their checksum.
   package func insert(_ part: Int) {
     let (word, tag, bit) = entry(part)
     let value = word.load()
-    // A bit that another thread sets meanwhile may be lost; its part is then hashed once more.
+    // A bit that another thread sets meanwhile may be lost; its part is then hashed again.
     word.store((value & ~0xFFFF == tag ? value : tag) | bit)
   }
 }

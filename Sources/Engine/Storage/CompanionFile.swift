@@ -1,14 +1,14 @@
 import Base
 
-/// The files that lie beside a database, under names that the user did not choose: its lock file and the copy
-/// that a compaction writes. A user may have files or links of these names.
+/// The files beside a database whose names the user did not choose: its lock file and the copy that a
+/// compaction writes. A user may have files or links with these names.
 ///
-/// Sheaf opens for writing, empties or removes such a file only if it is a regular file, reached without a
-/// symbolic link, and empty or with Sheaf's mark at its beginning.
+/// Sheaf opens such a file for writing, empties it or removes it only if it is a regular file, reached
+/// without a symbolic link, and is empty or begins with Sheaf's mark.
 ///
 /// Thread rule: any thread.
 package enum CompanionFile {
-  /// The first bytes of a companion file. They are the first thing written to it, and stay until its end.
+  /// The first bytes of a companion file. They are written first and stay until the file is removed.
   package enum Mark: String, Sendable {
     case lock = "SheafLck"
     case temporary = "SheafTmp"
@@ -19,11 +19,11 @@ package enum CompanionFile {
   package static func lockPath(_ path: String) -> String { path + "-lock" }
   package static func temporaryPath(_ path: String) -> String { path + "-temporary" }
 
-  /// Opens a companion file for reading and writing; creates an empty one where it is missing.
+  /// Opens a companion file for reading and writing; creates an empty one if it is missing.
   ///
-  /// - Parameter limit: a file of zeros no longer than this counts as empty: a power cut may leave an
+  /// - Parameter limit: a file of zeros up to this length counts as empty, since a power cut may leave an
   ///   unflushed file its length without its bytes.
-  /// - Throws: `ObstructionError` when something else has its name; `SystemError`.
+  /// - Throws: `ObstructionError` when something else has the name; `SystemError`.
   package static func open(
     _ path: String, _ mark: Mark, permissions: UInt32, emptyUpTo limit: Int
   ) throws -> Int32 {
@@ -47,9 +47,9 @@ package enum CompanionFile {
     }
   }
 
-  /// Removes a companion file; leaves anything else of that name as it is. A missing one is no error.
+  /// Removes a companion file; leaves anything else of that name unchanged. A missing file is not an error.
   ///
-  /// - Returns: false when something else has its name.
+  /// - Returns: false when something else has the name.
   @discardableResult
   package static func remove(
     _ path: String, _ mark: Mark, emptyUpTo limit: Int
@@ -58,8 +58,7 @@ package enum CompanionFile {
     do {
       guard let status = try System.linkStatus(path: path) else { return true }
       guard status.isRegular else { return false }
-      // An empty file holds nothing that could be lost, and its creator may not have made it readable for
-      // others yet.
+      // An empty file has nothing to lose, and its creator may not have made it readable for others yet.
       if status.size == 0 {
         try System.remove(path)
         return true
@@ -78,7 +77,8 @@ package enum CompanionFile {
     return true
   }
 
-  /// Whether the path names the file that a descriptor has open. A symbolic link to the file does not count.
+  /// Returns whether the path names the file of an open descriptor. A symbolic link to the file does not
+  /// count.
   package static func isNamed(_ path: String, _ descriptor: Int32) throws(SystemError) -> Bool {
     let held = try System.status(descriptor, path: path)
     guard let named = try System.linkStatus(path: path) else { return false }
@@ -97,7 +97,7 @@ package enum CompanionFile {
     return try System.beginning(descriptor, count: status.size, path: path).allSatisfy { $0 == 0 }
   }
 
-  /// Whether a file begins with one of the marks, so that no output may go there.
+  /// Returns whether a file begins with one of the marks, so that no output may be written there.
   ///
   /// - Throws: `SystemError` when the file cannot be read.
   package static func isMarked(_ path: String) throws(SystemError) -> Bool {
@@ -105,7 +105,7 @@ package enum CompanionFile {
     return start == Mark.lock.bytes || start == Mark.temporary.bytes
   }
 
-  /// The first bytes of a regular file; none where there is no such file.
+  /// The first bytes of a regular file; none when there is no such file.
   package static func beginning(of path: String, count: Int) throws(SystemError) -> [UInt8] {
     let descriptor: Int32
     do {
@@ -119,7 +119,7 @@ package enum CompanionFile {
   }
 }
 
-/// Something that is not Sheaf's has the name of a lock file or a temporary file.
+/// Something that is not Sheaf's has the name of a lock file or temporary file.
 package struct ObstructionError: Error, Equatable, CustomStringConvertible {
   package let path: String
   package let what: String

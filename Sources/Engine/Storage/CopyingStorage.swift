@@ -1,19 +1,19 @@
 import Base
 
-/// Returns copies instead of the mapping, for bytes that somebody may overwrite or cut off meanwhile. In the
-/// mapping these would change while they are used, or their loss would end the process.
+/// Returns copies instead of the mapping, for bytes that others may overwrite or truncate meanwhile. In the
+/// mapping these would change during use, or their loss would end the process.
 ///
-/// A copy is made once, and kept until `forget` or until the storage is released.
+/// A copy is made once, and kept until `forget` or the release of the storage.
 ///
 /// Thread rule: any thread.
 package final class CopyingStorage: Storage, @unchecked Sendable {
-  // @unchecked: what changes is guarded by `lock`.
+  // @unchecked: `lock` guards the mutable state.
   private let inner: any Storage
   private let lock = Lock()
   private var copies: [Int: UnsafeMutableRawBufferPointer] = [:]
-  /// The copies' offsets in the file, by their addresses.
+  /// The offsets of the copies in the file, by address.
   private var offsets: [UnsafeRawPointer: Int] = [:]
-  /// Copies that a longer one has replaced; a reader may still use them.
+  /// Copies that longer ones have replaced; readers may still use them.
   private var replaced: [UnsafeMutableRawBufferPointer] = []
   private var failure: SystemError?
 
@@ -62,7 +62,7 @@ package final class CopyingStorage: Storage, @unchecked Sendable {
     }
   }
 
-  /// Releases the copy: nobody may read it any longer.
+  /// Releases the copy, which no reader may use any longer.
   package func forget(_ bytes: UnsafeRawBufferPointer) {
     lock.withLock {
       guard let base = bytes.baseAddress, let offset = offsets.removeValue(forKey: base) else {

@@ -1,30 +1,30 @@
 import Base
 
-/// A database file: `pwrite` to write, `fdatasync` to flush, a read-only shared mapping to read.
+/// A database file: `pwrite` writes, `fdatasync` flushes, and a read-only shared mapping reads.
 ///
-/// The mapping covers a large range of addresses from the start, longer than the file: when the file grows,
-/// its new pages appear in place and nothing that readers use moves.
+/// The mapping covers a larger range of addresses than the file from the start: when the file grows, its new
+/// pages appear in place, and nothing that readers use moves.
 package final class FileStorage: Storage, @unchecked Sendable {
-  // @unchecked: `mappings` is guarded by `lock`, the present one is read through atomics; everything
-  // else never changes.
+  // @unchecked: `lock` guards `mappings`; the current mapping is read through atomics; the other properties
+  // never change.
   package let path: String
   package let isWritable: Bool
-  /// Identifies the file, so that a replacement is noticed.
+  /// Identifies the file, to notice a replacement.
   package let identity: FileIdentity
   package let descriptor: Int32
-  /// False for a file that its path does not name: a scratch file, or one that is not in place yet.
+  /// False for a file without a path: a scratch file, or one that has not been renamed into place.
   private let isNamed: Bool
   private let lock = Lock()
   private var mappings:
     [(address: UnsafeMutableRawPointer, length: Int, place: BusErrors.MappingNote?)] =
       []
-  /// The largest mapping, so that readers take no lock: the address is stored before the length.
+  /// The largest mapping. Readers take no lock, since its address is stored before its length.
   private let mappedAddress = AtomicWord.allocate()
   private let mappedLength = AtomicWord.allocate()
 
   private static let reservedBytes = 1 << 40
 
-  /// - Parameter isScratch: removes the name at once; the file ends with the storage.
+  /// - Parameter isScratch: true removes the name at once, so that the file ends with the storage.
   package init(
     path: String, mode: System.OpenMode, permissions: UInt32 = 0o644, isScratch: Bool = false
   ) throws(SystemError) {
@@ -33,7 +33,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     isWritable = if case .readOnly = mode { false } else { true }
     descriptor =
       switch mode {
-      // The file may have any name or kind by now: a link is not followed, and a pipe is not waited for.
+      // The name may belong to any file now: a link is not followed, and a pipe is not waited for.
       case .readOnly: try System.openRegular(path, writable: false)
       case .readWrite: try System.openRegular(path, writable: true)
       default: try System.open(path, mode, permissions: permissions)
@@ -49,7 +49,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     }
   }
 
-  /// The storage of a file that is being written to replace another.
+  /// The storage of a file that is written to replace another one.
   ///
   /// - Throws: `SystemError`.
   package init(_ file: ReplacementFile) throws(SystemError) {
@@ -80,7 +80,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     try System.status(descriptor, path: path).size
   }
 
-  /// Lets a test's scheduler choose which thread goes first.
+  /// Switches threads in tests with a scheduler.
   @inline(__always)
   private func reach(_ offset: Int, changes: Bool, isLong: Bool = false) {
     #if DEBUG
@@ -130,7 +130,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     throw EngineError.displaced(path: path, reason: try displacement(isReplaced: isReplaced))
   }
 
-  /// The fate of the file, and where its rows are now.
+  /// What happened to the file, and where its rows are now, in words.
   private func displacement(isReplaced: Bool) throws(SystemError) -> String {
     let other = isReplaced ? ", and another file has its name now" : ""
     if try System.status(descriptor, path: path).links == 0 {
@@ -152,12 +152,12 @@ package final class FileStorage: Storage, @unchecked Sendable {
 
   // MARK: Locks on bytes behind the end
 
-  /// How many names the file has.
+  /// The number of hard links of the file.
   package func links() throws(SystemError) -> Int {
     try System.status(descriptor, path: path).links
   }
 
-  /// Takes a shared lock on a byte; false when somebody holds it exclusively.
+  /// Takes a shared lock on a byte; returns false when it is locked exclusively.
   package func shareLock(_ byte: Int) throws(SystemError) -> Bool {
     try System.lock(descriptor, .shared, at: byte, length: 1, wait: false, path: path)
   }
@@ -166,7 +166,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
     _ = try System.lock(descriptor, .none, at: byte, length: 1, wait: false, path: path)
   }
 
-  /// Part of a range that another holder has locked; nil when none has.
+  /// A part of a range that another owner has locked; nil when there is none.
   package func foreignLock(in range: Range<Int>) throws(SystemError) -> Range<Int>? {
     try System.lockedRange(descriptor, in: range, path: path)
   }
@@ -178,8 +178,8 @@ package final class FileStorage: Storage, @unchecked Sendable {
     return UnsafeRawBufferPointer(start: base + offset, count: count)
   }
 
-  /// The present mapping, made at the first use; replaced by a larger one when the file outgrew it (earlier
-  /// ones stay, since readers may use them).
+  /// The current mapping, created at its first use. A larger one replaces it when the file has outgrown it;
+  /// earlier ones stay for their readers.
   private func mapping(covering end: Int) -> UnsafeMutableRawPointer? {
     if UInt64(end) <= mappedLength.load() {
       return UnsafeMutableRawPointer(bitPattern: UInt(mappedAddress.load()))

@@ -1,13 +1,13 @@
 import Base
 
-/// Has the system read bytes before they are used in place. Where a disk cannot read them, this gives an
-/// error, while reading them through the mapping would end the process.
+/// Makes the system read bytes before they are used in place. If the disk cannot read them, that is an error
+/// here, while reading them through the mapping would end the process.
 ///
-/// Each page is read once, into a buffer that is reused at once; afterwards the system has it cached.
+/// Each page is read once, into a buffer that is reused; afterwards it is in the system's cache.
 ///
 /// Thread rule: any thread.
 package final class PrereadStorage: Storage, @unchecked Sendable {
-  // @unchecked: what changes is guarded by `lock`.
+  // @unchecked: `lock` guards the mutable state.
   private let inner: any Storage
   private let lock = Lock()
   private var isRead: [UInt64] = []
@@ -27,7 +27,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
 
   package var path: String { inner.path }
 
-  /// How many reads of bytes, of the length, or of the mapping have failed.
+  /// The number of failed reads of bytes, of the length, and of the mapping.
   package var failureCount: Int { lock.withLock { failures } }
 
   package var viewFailure: SystemError { lock.withLock { failure } ?? inner.viewFailure }
@@ -38,7 +38,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
     let isThere = lock.withLock { count == 0 || preread(offset..<end) }
     guard isThere else { return nil }
     if let bytes = inner.view(at: offset, count: count) { return bytes }
-    // The bytes exist, but the system has no room to map them.
+    // The bytes exist, but the system has no space to map them.
     lock.withLock {
       failure = inner.viewFailure
       failures += 1
@@ -46,7 +46,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
     return nil
   }
 
-  /// Call with the lock held: true when the system could read all of the bytes.
+  /// Returns whether the system could read all of the bytes. Requires the lock.
   private func preread(_ range: Range<Int>) -> Bool {
     var page = range.lowerBound / Self.pageBytes
     let last = (range.upperBound - 1) / Self.pageBytes
@@ -63,7 +63,7 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
         let start = page * Self.pageBytes
         let count = try inner.read(into: bytes, at: start)
         guard start + count >= min(range.upperBound, start + bytes.count) else {
-          // The file has become shorter since it was opened.
+          // The file was truncated since it was opened.
           failure = nil
           return false
         }

@@ -1,35 +1,35 @@
 import Base
 
-/// A copy of a version, to write in while the file stays as it is. Writes go to a scratch file without a
-/// name, at the same offsets; the remaining bytes are read from the file.
+/// A copy of a version that can be written while the file stays unchanged. Writes go to an unnamed scratch
+/// file, at the same offsets; all other bytes are read from the file.
 ///
-/// The caller holds the version and the versions that it keeps, so that nobody overwrites their blocks.
+/// The caller holds the version and its kept versions, so that their blocks are not overwritten.
 ///
 /// Thread rule: as `Storage`.
 package final class RehearsalStorage: Storage, @unchecked Sendable {
-  // @unchecked: `written` is guarded by `lock`, the other properties never change.
+  // @unchecked: `lock` guards `written`; the other properties never change.
   package let path: String
-  /// The storage of the file itself; nil: there is no file yet.
+  /// The storage of the file; nil when it does not exist.
   private let base: (any Storage)?
-  /// The end of the bytes in `base` that belong to the version.
+  /// The end of the version's bytes in `base`.
   private let baseEnd: Int
   private let scratch: FileStorage
   private let lock = Lock()
-  /// Objects that hold the versions being read.
+  /// Objects that hold the versions which are read.
   private let holding: [AnyObject]
-  /// The pages that the scratch file has, by 64.
+  /// The pages in the scratch file, 64 a word.
   private var written: [UInt64] = []
 
   private static let pageBytes = 4096
 
   /// - Parameters:
-  ///   - base: the storage with the version's blocks; nil: there is none.
-  ///   - end: no block of the version, or of one that it keeps, lies at or beyond it.
-  ///   - slots: the first pages, which name the version; the slots in the file move on to newer versions.
-  ///   - path: of the file itself.
+  ///   - base: the storage with the version's blocks; nil when there is none.
+  ///   - end: an offset after all blocks of the version and of those that it keeps.
+  ///   - slots: the first pages, which name the version; the slots in the file change to newer versions.
+  ///   - path: the path of the file.
   ///   - folder: the folder of the scratch file.
   ///   - holding: objects that must live as long as this one.
-  /// - Throws: `SystemError` about the scratch file.
+  /// - Throws: `SystemError` for the scratch file.
   package init(
     _ base: (any Storage)?, end: Int, slots: UnsafeRawBufferPointer, path: String, folder: String,
     holding: [AnyObject] = []
@@ -52,7 +52,7 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     return range.lowerBound / Self.pageBytes..<(range.upperBound - 1) / Self.pageBytes + 1
   }
 
-  /// Call with the lock held, or before another thread knows this object.
+  /// Requires the lock, unless no other thread knows this object yet.
   private func note(_ range: Range<Int>) {
     for page in pages(range) {
       if page / 64 >= written.count {
@@ -62,12 +62,12 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     }
   }
 
-  /// Call with the lock held.
+  /// Requires the lock.
   private func has(_ page: Int) -> Bool {
     page / 64 < written.count && written[page / 64] & 1 << UInt64(page % 64) != 0
   }
 
-  /// Copies the pages of a range that the scratch file does not have. Call with the lock held.
+  /// Copies the pages of a range that the scratch file lacks. Requires the lock.
   private func bring(_ range: Range<Int>) throws(SystemError) {
     guard let base else { return note(range) }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pageBytes, alignment: 8)
@@ -82,7 +82,7 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     }
   }
 
-  /// Whether the scratch file has all pages of a range, or none. Call with the lock held.
+  /// Returns whether the scratch file has all pages of a range, or none. Requires the lock.
   private func isUniform(_ range: Range<Int>) -> Bool {
     let pages = pages(range)
     guard let first = pages.first.map(has) else { return true }
@@ -98,7 +98,7 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     defer { lock.unlock() }
     if length < baseEnd, length % Self.pageBytes != 0 { try bring(length..<length + 1) }
     try scratch.resize(to: length)
-    // Bytes that are cut off and come back later are zeros, not the file's bytes.
+    // Bytes that are truncated and later added again are zeros, not the file's bytes.
     if length < baseEnd { note(length..<baseEnd) }
   }
 
@@ -106,7 +106,7 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     let range = offset..<offset + bytes.count
     lock.lock()
     defer { lock.unlock() }
-    // The first and the last page may be written in part.
+    // The first and the last page may be written partly.
     for edge in [range.lowerBound, range.upperBound] where edge % Self.pageBytes != 0 {
       try bring(edge..<edge + 1)
     }
@@ -129,7 +129,7 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
     return try source(range)
   }
 
-  /// The storage that has the whole range. Call with the lock held.
+  /// The storage that has the whole range. Requires the lock.
   private func source(_ range: Range<Int>) throws(SystemError) -> any Storage {
     // Bytes beyond the version's end are in the scratch file, written or not.
     if !isUniform(range) || range.upperBound > baseEnd { try bring(range) }

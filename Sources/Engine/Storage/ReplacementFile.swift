@@ -1,16 +1,16 @@
 import Base
 
-/// A file that is written beside its destination, under a temporary name, and renamed when it is complete:
-/// until then the old file stays whole, whatever happens to the process, the disk or the machine.
+/// A file that is written beside its destination, under a temporary name, and renamed when it is complete.
+/// Until then the old file stays whole, whatever happens to the process, the disk or the machine.
 ///
-/// Killed processes leave such files; the next process that writes into the folder removes them. It
-/// recognizes them by their names, and because nobody holds their locks any longer.
+/// Killed processes leave such files. The next process that writes into the folder removes them; it
+/// recognizes them by their names and by the missing lock.
 ///
 /// Thread rule: one thread at a time.
 package final class ReplacementFile {
   /// The destination.
   package let path: String
-  /// The path until it is complete.
+  /// The path until the file is complete.
   package let temporary: String
   /// The descriptor, open for reading and writing.
   package let descriptor: Int32
@@ -24,10 +24,9 @@ package final class ReplacementFile {
   ///
   /// - Parameters:
   ///   - path: must not be a symbolic link.
-  ///   - model: the file whose owner and permissions it gets, as far as the user may give them; nil: those of
+  ///   - model: the file whose owner and permissions it gets, as far as the user may set them; nil: those of
   ///     a new file.
-  ///   - announcing: gets the temporary file's path before the file exists, so that a signal handler can know
-  ///     it.
+  ///   - announcing: receives the temporary file's path before the file exists, for a signal handler.
   /// - Throws: `SystemError`.
   package init(
     for path: String, like model: Int32?, announcing: (String) -> Void = { _ in }
@@ -80,7 +79,7 @@ package final class ReplacementFile {
 
   /// Flushes the file, gives it its name, and flushes the folder.
   ///
-  /// - Parameter replacing: whether it may replace an existing file.
+  /// - Parameter replacing: whether an existing file may be replaced.
   /// - Throws: `SystemError`, whose `isExisting` is true when a file exists that must not be replaced. The
   ///   existing file is then unchanged.
   package func putInPlace(replacing: Bool) throws(SystemError) {

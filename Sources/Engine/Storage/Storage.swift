@@ -1,20 +1,21 @@
 import Base
 
-/// The bytes of a database: all access to the disk goes through it, so that tests can replace the disk.
+/// The bytes of a database. All access to the disk goes through this protocol, so that tests can replace the
+/// disk.
 ///
-/// A storage makes one promise: after `flush` has returned, everything written and resized before it
-/// survives a power cut. Between flushes any subset of the writes may survive, torn at 512 bytes.
+/// A storage makes one promise: when `flush` has returned, all earlier writes and resizes survive a power
+/// cut. Between flushes any subset of the writes may survive, torn at 512 bytes.
 ///
-/// Thread rule: `view` from any thread; the others from the thread that holds the writer's place, except
+/// Thread rule: `view` from any thread; the other methods from the thread that has the writers' turn, except
 /// `flush` and the commit slots' `write`, which the flusher thread may call at the same time.
 package protocol Storage: AnyObject, Sendable {
   /// The file's path, for messages.
   var path: String { get }
 
-  /// The present length in bytes.
+  /// The current length in bytes.
   func length() throws(SystemError) -> Int
 
-  /// Grows (with zeros) or shortens the file.
+  /// Extends the file with zeros, or truncates it.
   func resize(to length: Int) throws(SystemError)
 
   /// Writes all bytes at an offset within the file's length.
@@ -23,30 +24,30 @@ package protocol Storage: AnyObject, Sendable {
   /// Reads up to `buffer.count` bytes at an offset; fewer at the end of the file.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
 
-  /// Makes all that was written and resized so far durable.
+  /// Makes all earlier writes and resizes durable.
   func flush() throws(SystemError)
 
   /// The bytes in place, valid until the storage is released; nil when they cannot be mapped.
   ///
-  /// The caller makes sure that the range lies inside the file: touching bytes beyond its end would end the
+  /// The caller ensures that the range is inside the file: accessing bytes beyond its end would end the
   /// process.
   func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer?
 
-  /// Why `view` returned nil: no room for a mapping, or the system's error.
+  /// Why `view` returned nil: no space for a mapping, or the system's error.
   var viewFailure: SystemError { get }
 
-  /// A hint: bytes of a view will not be read again soon, and need not count as this process's memory.
+  /// A hint that bytes of a view will not be read again soon and need not count as this process's memory.
   func forget(_ bytes: UnsafeRawBufferPointer)
 
-  /// Makes the file's name in its folder durable: the process that created or renamed the file may have been
-  /// killed before it could.
+  /// Makes the file's name in its folder durable, in case the process that created or renamed the file was
+  /// killed before that.
   func flushName() throws(SystemError)
 
   /// Throws `EngineError.displaced` when the path no longer names this file.
   func checkName() throws
 }
 
-/// Defaults for a storage in memory, which has no name in a folder.
+/// Defaults for a storage in memory, which has no name.
 extension Storage {
   package var viewFailure: SystemError { .noMemory("map", path) }
   package func forget(_ bytes: UnsafeRawBufferPointer) {}
@@ -55,8 +56,8 @@ extension Storage {
 }
 
 extension Storage {
-  /// Throws `EngineError.displaced` when the file is shorter than this process left it: after the next write,
-  /// the part that was cut off from outside would come back as zeros.
+  /// Throws `EngineError.displaced` when the file is shorter than this process left it: the next write would
+  /// add the part that was truncated from outside as zeros.
   package func checkLength(_ least: Int) throws {
     let present = try length()
     guard present < least else { return }

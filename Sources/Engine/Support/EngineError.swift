@@ -1,89 +1,89 @@
 import Base
 
-// The one type of Base that users see. Without this line, a program that looks up members in imported modules
-// only (`MemberImportVisibility`) could not read an error's members.
+// The only type of Base that users see. Without this line, a program with `MemberImportVisibility` could not
+// read the members of an error.
 @_exported import struct Base.SystemError
 
-/// A request that the engine refuses or cannot carry out. `description` says what, where, and what to do.
+/// A request that the engine refuses or that fails. `description` says what, where, and what to do.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum EngineError: Error, Sendable, Equatable {
-  /// The operating system refused something (no space, no permission, an unreadable disk).
+  /// The operating system reported an error (no space, no permission, an unreadable disk).
   case system(SystemError)
   /// The file exists and is not a Sheaf database.
   case notADatabase(path: String, reason: String)
-  /// A later Sheaf wrote the file.
+  /// A later version of Sheaf wrote the file.
   case newerFormat(path: String, format: UInt32)
-  /// Bytes of the file do not match their checksum or contradict each other.
+  /// Bytes of the file do not match their checksum, or contradict each other.
   case damaged(path: String, where: String, reason: String)
   /// There is no file at the path.
   case missing(path: String)
-  /// Something that is not Sheaf's has the name of the database's lock file or temporary file. It was left as
-  /// it is.
+  /// Something that is not Sheaf's has the name of the database's lock file or temporary file. It was not
+  /// changed.
   case obstructed(path: String, reason: String)
-  /// A backup is not of this database, or it or the database is newer than its replacement would be. Nothing
-  /// was changed.
+  /// A backup is not of this database, or a file is newer than its replacement would be. Nothing was changed.
   case otherDatabase(path: String, reason: String)
-  /// Another process or handle uses the file in a way that excludes this.
+  /// Another process or handle uses the file in a way that excludes this request.
   case busy(path: String, reason: String)
   /// The path no longer names the open file: it was removed, moved or replaced from outside. Nothing more is
   /// committed; `reason` says where the committed data is.
   case displaced(path: String, reason: String)
-  /// A write or flush of a commit failed, or something else makes further writing unsafe. `cause` says which,
-  /// and which versions are known to be on the disk; opening the file again shows the rest.
+  /// A write or flush of a commit failed, or further writing would be unsafe for another reason. `cause` has
+  /// the reason and the versions that are known to be on the disk; opening the file again shows the rest.
   case poisoned(path: String, cause: String)
   /// The database has been closed.
   case closed(path: String)
-  /// A write was attempted through a database that was opened for reading only.
+  /// A write through a database that was opened for reading only.
   case readOnly(path: String)
-  /// A transaction was begun on a thread that is inside one already.
+  /// A transaction was begun on a thread that is already inside one.
   case nestedTransaction(path: String)
   /// An asynchronous write was cancelled before it began, or a compaction or copy by its `shouldStop`.
   case cancelled
-  /// A connection was used inside a read or write of its own, and would wait for itself.
+  /// A connection was used inside its own read or write, and would wait for itself.
   case nestedConnection(path: String)
-  /// A session thread was given work while it waits for the thread that gives it.
+  /// A session thread was given work while it waits for the thread that gives the work.
   case nestedPerform(path: String)
   /// A commit would have kept more versions than `Database.Options.maximumActiveVersions` alive.
   ///
-  /// - `active`: how many there would be, the new one included.
+  /// - `active`: the number of versions that there would be, including the new one.
   /// - `oldest`: the holder of the oldest: a process, and the version's number.
   case tooManyVersions(path: String, active: Int, limit: Int, oldest: VersionHolder)
   /// A transaction was used after it had ended.
   case transactionEnded
-  /// A step of the transaction failed for another reason than a refused value or name: how much of it was
-  /// done is unknown, and nothing of the transaction can be kept.
+  /// An operation of the transaction failed for another reason than a refused value or name. It is unknown
+  /// how much of it was done, so the transaction can only be rolled back.
   case transactionFailed(cause: String)
-  /// A session, or something that it gave, was used on another thread or queue than its own.
+  /// A session, or an object from it, was used on another thread or queue than its own.
   case wrongThread(what: String)
-  /// A session cannot do this in a write transaction.
+  /// A session cannot do this inside a write transaction.
   case insideTransaction(operation: String)
   /// A change, or the end of a transaction, outside a transaction.
   case noTransaction(operation: String)
-  /// The object was deleted, or a cancelled transaction had added it; or the table of the results is gone.
+  /// The object was deleted, or was added by a transaction that was rolled back; or the table of the results
+  /// was deleted.
   case invalidated(what: String)
-  /// There is no thread or queue that could deliver the notifications.
+  /// No thread or queue can deliver the notifications.
   case cannotObserve(reason: String)
   /// A `ThreadSafeReference` was resolved a second time.
   case referenceResolved
   /// An object, token, reference or snapshot belongs to another session or database.
   case foreign(what: String, expected: String)
-  /// The database has no table of that name; `known` lists those that it has.
+  /// The database has no table of that name; `known` lists its tables.
   case noSuchTable(name: String, known: [String])
-  /// The database has no version of that number, tag or time, or keeps it no more; `newest` is the newest
-  /// version, `kept` are the others.
+  /// The database has no version of that number, tag or time, or no longer keeps it. `newest` is the newest
+  /// version; `kept` are the others.
   case noSuchVersion(name: String, newest: UInt64, kept: [UInt64])
-  /// Going back to a kept version would undo more than was asked for: `changes` lists the later changes.
+  /// Restoring a kept version would undo more than was requested: `changes` lists the later changes.
   case otherChanges(path: String, since: UInt64, changes: [String])
   /// The tables are the same in all kept versions.
   case unchanged(path: String)
   /// A table of that name exists already.
   case tableExists(name: String)
-  /// The table has no column of that name; `known` lists those that it has.
+  /// The table has no column of that name; `known` lists its columns.
   case noSuchColumn(table: String, column: String, known: [String])
   /// The table has no object with that key.
   case noSuchObject(table: String, key: Int64)
-  /// The schema is not possible: a name, a type, a default, or the existing objects forbid it.
+  /// The schema is invalid: a name, a type, a default, or the existing objects do not allow it.
   case invalidSchema(table: String, reason: String)
   /// A value does not fit its column.
   case invalidValue(table: String, column: String, value: String, expected: String)
@@ -94,13 +94,13 @@ public enum EngineError: Error, Sendable, Equatable {
   /// The file's tables differ from the declared ones.
   case schemaMismatch(
     path: String, fileVersion: UInt64, declaredVersion: UInt64, differences: [String])
-  /// A later program gave the file a later version of the schema than was declared.
+  /// The schema's version in the file is later than the declared one.
   case newerSchema(path: String, fileVersion: UInt64, declaredVersion: UInt64)
-  /// No column can hold a property of a Swift type, or the column does not give its value.
+  /// No column can hold a property of a Swift type, or the column's value does not fit it.
   case invalidProperty(type: String, property: String, reason: String)
   /// An object, a cluster or a file would exceed a limit.
   case tooLarge(what: String, limit: String)
-  /// An argument is not allowed, for the reason in the text.
+  /// An argument is invalid, for the reason in the text.
   case invalidArgument(String)
 }
 
@@ -108,14 +108,14 @@ public enum EngineError: Error, Sendable, Equatable {
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct VersionHolder: Sendable, Hashable {
-  /// The process's number.
+  /// The process identifier.
   public let process: Int32
-  /// The version's number.
+  /// The number of the version.
   public let version: UInt64
 
   /// - Parameters:
-  ///   - process: the process's number.
-  ///   - version: the version's number.
+  ///   - process: the process identifier.
+  ///   - version: the number of the version.
   public init(process: Int32, version: UInt64) {
     self.process = process
     self.version = version
@@ -123,12 +123,12 @@ public struct VersionHolder: Sendable, Hashable {
 }
 
 extension EngineError: CustomStringConvertible {
-  /// The path leads to neither a file nor a folder: opening it could wait for ever.
+  /// The path leads to neither a file nor a folder: opening it could wait forever.
   package static func isNoFile(_ path: String) -> EngineError {
     .notADatabase(path: path, reason: "it is a pipe or a device, no file")
   }
 
-  /// What, where and what to do, in one line for people.
+  /// One line for people: what, where and what to do.
   public var description: String {
     switch self {
     case .system(let error):
