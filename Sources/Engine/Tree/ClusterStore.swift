@@ -2,33 +2,33 @@ import Base
 
 /// Reads and writes a transaction's clusters of one table.
 ///
-/// Thread rule: only the transaction's thread uses it.
+/// Thread rule: only the transaction's thread.
 package final class ClusterStore {
   private let writer: BlockWriter
   private let blocks: BlockReader
   private let baseEnd: UInt64
   package let builder: ClusterBuilder
-  /// Encodes changed rows: they are few, and are kept in many versions.
+  /// Encodes changed rows thoroughly: they are few and stay in many versions.
   private lazy var columnBuilder = ClusterBuilder(effort: .thorough)
-  /// A cluster with its rows still in memory, so that consecutive small transactions need not decode the
-  /// cluster that they all add to. The reference's checksum identifies the values; together with the first
-  /// key it identifies the keys.
+  /// A cluster whose rows are still in memory, so that consecutive small transactions need not decode the
+  /// cluster that they all append to. The reference's checksum identifies the values; with the first key it
+  /// identifies the keys.
   package struct Tail {
     let reference: BlockReference
     let rows: RowBuffer
 
-    /// Larger ones are not worth the memory.
+    /// Larger clusters are not worth the memory.
     static let maximumBytes = 1 << 20
   }
 
-  /// The tail that the last transaction wrote; taken by the first change to it.
+  /// The tail that the last transaction wrote; its first change takes it.
   package var tail: Tail?
-  /// The last cluster that this transaction finished.
+  /// The last cluster that this transaction wrote.
   private(set) package var lastClosed: Tail?
-  /// The table's columns as clusters number them; set before the first cluster is opened.
+  /// The numbers of the table's columns in clusters; set before the first cluster is opened.
   package var columnIDs: [UInt32] = []
 
-  /// - Parameter builder: used by this store alone meanwhile.
+  /// - Parameter builder: used only by this store meanwhile.
   package init(
     writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64, builder: ClusterBuilder
   ) {
@@ -38,13 +38,13 @@ package final class ClusterStore {
     self.baseEnd = baseEnd
   }
 
-  /// The transaction's own blocks lie beyond its base's end.
+  /// The transaction's own blocks are beyond the end of its base.
   private func end() throws -> UInt64 {
     try writer.writeOut()
     return max(baseEnd, UInt64(writer.length))
   }
 
-  /// A leaf for reading; it may be one of this transaction.
+  /// A leaf for reading, perhaps one of this transaction.
   package func leaf(_ entry: NodeEntry) throws -> Leaf {
     try Leaf(entry, blocks, end: end())
   }
@@ -76,19 +76,19 @@ package final class ClusterStore {
     return leaf.rowCount == 0 ? nil : try leaf.keys().key(leaf.rowCount - 1)
   }
 
-  /// A leaf for changing a few of its rows; nil when there is none with that key.
+  /// A leaf for changing a few of its rows; nil when it has no row with that key.
   package func open(
     _ entry: NodeEntry, holding key: Int64, limits: TreeEditor.Limits
   ) throws -> OpenLeaf? {
     let leaf = try leaf(entry)
     guard try leaf.keys().row(ofKey: key) != nil else { return nil }
     let length = Int((leaf.overlay?.base ?? entry).reference.length)
-    // Rewriting these costs about as much as an overlay.
+    // Rewriting such a cluster costs about as much as an overlay.
     if length < limits.overlayFrom { return .rows(try openRows(entry)) }
     return .overlay(try OpenOverlay(leaf, columnIDs: columnIDs))
   }
 
-  /// The rows of a leaf whose overlay is open already.
+  /// The rows of a leaf whose overlay is open.
   func openRows(_ overlay: OpenOverlay) throws -> OpenCluster {
     let rows = try overlay.rows()
     try overlay.references.forEach(drop)
@@ -97,7 +97,8 @@ package final class ClusterStore {
 
   package func newCluster() -> OpenCluster { OpenCluster(RowBuffer(columnIDs: columnIDs)) }
 
-  /// Writes an open leaf: its overlay, or its rows when the overlay has grown large beside the cluster.
+  /// Writes an open leaf: as its overlay, or as rows when the overlay has become large compared with the
+  /// cluster.
   package func close(_ leaf: OpenLeaf, limits: TreeEditor.Limits) throws -> [NodeEntry] {
     switch leaf {
     case .rows(let cluster): return try close(cluster, limits: limits)
@@ -137,7 +138,7 @@ package final class ClusterStore {
   }
 
   /// Writes all rows of a leaf anew after many small changes. Those of a compacted file stay in large
-  /// clusters, and as well encoded as they were: they would take up to twice the room otherwise.
+  /// clusters, encoded as thoroughly, which take up to half of the space of others.
   private func rewrite(_ overlay: OpenOverlay, limits: TreeEditor.Limits) throws -> [NodeEntry] {
     let rows = overlay.cluster.rowCount
     guard rows > limits.clusterRows else {
@@ -149,7 +150,7 @@ package final class ClusterStore {
       try openRows(overlay), limits: limits, with: ClusterBuilder(effort: .thorough))
   }
 
-  /// Writes open rows as one or more clusters; none when there are no rows.
+  /// Writes open rows as one or more clusters; as none when there are no rows.
   package func close(_ cluster: OpenCluster, limits: TreeEditor.Limits) throws -> [NodeEntry] {
     try close(cluster, limits: limits, with: builder)
   }
@@ -191,23 +192,23 @@ package final class ClusterStore {
 
   package func drop(_ reference: BlockReference) throws(BlockError) { try writer.drop(reference) }
 
-  /// Moves blocks of a node's first children together when they lie in sparse pages: see `Gatherer`.
+  /// Moves blocks of a node's first children together when they are in sparse pages: see `Gatherer`.
   func gather(_ entries: inout [NodeEntry], upTo end: Int) throws {
     try writer.gather(&entries, upTo: end).forEach(drop)
   }
 
-  /// Drops a leaf: its cluster, and its overlay if it has one.
+  /// Drops a leaf: its cluster, and its overlay if there is one.
   package func dropLeaf(_ entry: NodeEntry) throws { try references(of: entry).forEach(drop) }
 
-  /// A leaf's cluster, and its overlay if it has one.
+  /// The blocks of a leaf: its cluster, and its overlay if there is one.
   func references(of entry: NodeEntry) throws -> [BlockReference] {
     guard entry.reference.isOverlay else { return [entry.reference] }
     let overlay = try blocks.overlay(entry, end: end())
     return [overlay.base.reference] + overlay.references
   }
 
-  /// Rewrites a leaf with another column that has the same value in every row. The other columns are copied
-  /// as they are stored, except those that the table no longer has.
+  /// Rewrites a leaf with an additional column that has the same value in every row. The other columns are
+  /// copied as stored, except those that the table no longer has.
   ///
   /// The leaf itself is not dropped.
   ///
@@ -235,7 +236,7 @@ package final class ClusterStore {
     return [try write(cluster, firstKey: entry.firstKey)]
   }
 
-  /// Bytes of a leaf's cluster and overlay.
+  /// The bytes of a leaf's cluster and overlay.
   package func byteCount(ofLeaf entry: NodeEntry) throws -> Int {
     if !entry.reference.isOverlay { return Int(entry.reference.length) }
     return try blocks.byteCount(ofLeaf: entry, end: end())

@@ -1,10 +1,9 @@
-/// A leaf of the tree as its readers see it: rows in the order of their keys.
+/// A leaf of the tree for readers: rows in the order of their keys.
 ///
-/// Rows count from 0, without the deleted ones. In a leaf with an overlay, changed rows replace the cluster's
-/// own.
+/// Rows are numbered from 0, without the deleted ones. In a leaf with an overlay, changed rows replace those
+/// of the cluster.
 ///
-/// Thread rule: confined, while the version is held. Bytes that are read in place are valid for as long as
-/// the leaf lives.
+/// Thread rule: confined, while the version is held. Bytes read in place are valid while the leaf exists.
 package struct Leaf {
   /// The leaf's place in the tree; its `count` is the number of rows.
   package let entry: NodeEntry
@@ -12,7 +11,7 @@ package struct Leaf {
   package let cluster: ClusterReader
   /// The changes to the cluster's rows; nil when there are none.
   package let overlay: Overlay?
-  /// Keeps bytes that are in memory only; nil when all are in the file.
+  /// Retains bytes that are only in memory; nil when all are in the file.
   private let memory: AnyObject?
 
   package init(_ entry: NodeEntry, _ blocks: BlockReader, end: UInt64) throws {
@@ -30,8 +29,8 @@ package struct Leaf {
 
   /// A leaf that is not in a tree.
   ///
-  /// - Precondition: the cluster has the number of rows that the overlay names.
-  /// - Parameter memory: keeps the overlay's bytes alive for as long as the leaf lives.
+  /// - Precondition: the cluster has as many rows as the overlay names.
+  /// - Parameter memory: retains the overlay's bytes while the leaf exists.
   init(base cluster: ClusterReader, _ overlay: Overlay, memory: AnyObject? = nil) {
     self.memory = memory
     entry = overlay.base
@@ -41,7 +40,7 @@ package struct Leaf {
 
   /// A cluster that is not in a tree.
   ///
-  /// - Parameter memory: keeps the cluster's bytes alive for as long as the leaf lives.
+  /// - Parameter memory: retains the cluster's bytes while the leaf exists.
   package init(_ cluster: ClusterReader, firstKey: Int64, memory: AnyObject? = nil) {
     self.memory = memory
     entry = NodeEntry(
@@ -51,7 +50,7 @@ package struct Leaf {
     overlay = nil
   }
 
-  /// A cluster in a tree, without the changes to it.
+  /// A cluster in a tree, without its changes.
   init(_ cluster: ClusterReader, entry: NodeEntry) {
     memory = nil
     self.entry = entry
@@ -68,7 +67,7 @@ package struct Leaf {
       overlay: overlay)
   }
 
-  /// Opens a column; one of nulls when the leaf has no column with that identifier.
+  /// Opens a column; a column of nulls when the leaf has none with that identifier.
   package func column(id: UInt32) throws(ClusterError) -> LeafColumn {
     var changes: OverlayColumn?
     if let overlay { changes = try OverlayColumn(overlay, id: id) }
@@ -92,10 +91,10 @@ package struct Leaf {
 /// Facts about a leaf's column, without reading all of it.
 package struct LeafStatistics: Equatable {
   package let nullCount: Int
-  /// The kind of values that have the bounds.
+  /// The kind of values that the bounds apply to.
   package let kind: ColumnStatistics.Kind
-  /// Bounds, perhaps too wide, of values that are all integers, days or moments. Nil when some value is
-  /// something else, there is no value, or the bounds are unknown.
+  /// Bounds, perhaps too wide, of values that are all integers, days or moments. Nil when some value is not,
+  /// there is no value, or the bounds are unknown.
   package let integers: ClosedRange<Int64>?
 }
 
@@ -123,7 +122,7 @@ package struct LeafKeys {
 /// One column of a leaf.
 package struct LeafColumn {
   fileprivate let reader: ColumnReader
-  /// The overlay's changes to the column; nil when it has none and no row is deleted.
+  /// The overlay's changes of the column; nil when there are none and no row is deleted.
   fileprivate let changes: OverlayColumn?
   private var overlay: Overlay? { changes?.overlay }
 
@@ -134,11 +133,11 @@ package struct LeafColumn {
 
   package var rowCount: Int { overlay?.rowCount ?? reader.rowCount }
 
-  /// The stored column, when no value of it was changed and no row deleted: its statistics and typed values
-  /// then hold for the leaf.
+  /// The stored column, if none of its values was changed and no row deleted: its statistics and typed values
+  /// then apply to the leaf.
   package var unchanged: ColumnReader? { changes == nil ? reader : nil }
 
-  /// The stored column, regardless of changes.
+  /// The stored column, without changes.
   var stored: ColumnReader { reader }
 
   /// A row's value; null for a row that does not exist.
@@ -209,8 +208,8 @@ package struct LeafColumn {
     if changes == nil { try window.open(reader) } else { window.openChanged(reader) }
   }
 
-  /// Decodes the numbers of a column with changes: the original ones as they are stored, then the changed
-  /// ones by their spellings; false when that cannot be done.
+  /// Decodes the numbers of a column with changes: first the original ones as stored, then the changed ones
+  /// by their spellings. Returns false when that is impossible.
   private func decodeChanged(
     rows: Range<Int>, _ changes: OverlayColumn, into window: ColumnWindow
   ) throws(ClusterError) -> Bool {
@@ -221,7 +220,8 @@ package struct LeafColumn {
     do throws(ClusterError) {
       try window.decode(reader, rows: first..<end)
     } catch {
-      // Perhaps the original value of a changed row, of another type: if it is another's, reading it throws.
+      // Perhaps it is the original value, of another type, of a changed row; otherwise reading the row
+      // throws.
       return false
     }
     try changes.forEachChange(first..<end) { (row, spelling) throws(ClusterError) in
@@ -243,7 +243,7 @@ package struct LeafColumn {
     try window.decodeSpelled(id: reader.id) { decode(rows: rows, into: $0) }
   }
 
-  /// - Precondition: the overlay has changes to the column.
+  /// - Precondition: the overlay changes the column.
   fileprivate func changedStatistics() throws(ClusterError) -> LeafStatistics {
     guard let changes, let overlay else {
       return LeafStatistics(nullCount: 0, kind: .none, integers: nil)
@@ -260,7 +260,7 @@ package struct LeafColumn {
     let own = reader.statistics.integers
     var isKnown = own != nil || reader.nullCount == reader.rowCount
     if let own { collector.add(own) }
-    // Nulls are counted, so rows that stand for others have to be looked at; bounds may be too wide.
+    // Nulls are counted, so replaced rows have to be read; bounds may be too wide.
     var readsRows = reader.nullCount > 0
     for (source, block) in zip(changes.sources, overlay.blocks) {
       guard case .values(let values) = source else {
@@ -285,7 +285,7 @@ package struct LeafColumn {
 extension RowBuffer {
   /// Adds all rows of a leaf.
   ///
-  /// - Throws: `ClusterError` when the leaf is damaged, or the rows are too large; the buffer then stays
+  /// - Throws: `ClusterError` when the leaf is damaged or the rows are too large; the buffer is then
   ///   unchanged.
   mutating func append(_ leaf: Leaf) throws(ClusterError) {
     let keys = try leaf.keys()

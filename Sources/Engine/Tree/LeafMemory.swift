@@ -1,6 +1,6 @@
-/// The bytes of a leaf that is in memory only, for as long as a reader has it.
+/// The bytes of a leaf that is only in memory, while it has a reader.
 ///
-/// Unsafe because leaves are read in place, wherever they are.
+/// Unsafe, because leaves are read in place, wherever they are.
 final class LeafMemory {
   private let buffer: UnsafeMutableRawBufferPointer
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(buffer) }

@@ -26,7 +26,7 @@ package struct Node {
   package static let kind: UInt8 = 0x4E
   package static let headerBytes = 8
   package static let entryBytes = 16 + BlockReference.encodedBytes
-  /// The most entries of a node; 5 KiB a node.
+  /// The maximum number of entries in a node, which makes 5 KiB.
   package static let standardCapacity = 128
 
   private let bytes: UnsafeRawBufferPointer
@@ -38,8 +38,8 @@ package struct Node {
   /// - Parameters:
   ///   - repeats: whether first keys may be equal, like the codes of an index.
   ///   - path: the file's path, for errors.
-  ///   - isKnown: the same bytes were checked for the same entry before: the node's entries are not checked
-  ///     again.
+  ///   - isKnown: true when the same bytes were checked for the same entry before; the node's entries are
+  ///     then not checked again.
   /// - Throws: `BlockError` when the bytes are not a node of that level, are out of order, or do not add up
   ///   to the parent's entry.
   package init(
@@ -91,7 +91,7 @@ package struct Node {
 
   package func count(_ index: Int) -> UInt64 { word(offset(index) + 8) }
 
-  /// The form that the reference stores: 1 for an overlay.
+  /// The stored form of the reference: 1 for an overlay.
   private func form(_ index: Int) -> UInt64 { word(offset(index) + 24) >> 32 }
 
   package func entry(_ index: Int) -> NodeEntry {
@@ -103,13 +103,13 @@ package struct Node {
     return NodeEntry(firstKey: firstKey(index), count: count(index), reference: reference)
   }
 
-  /// The child whose keys may include `key`; nil when `key` comes before all of them.
+  /// The child whose keys may include `key`; nil when `key` is before all of them.
   package func index(ofKey key: Int64) -> Int? {
     let behind = partitionPoint(0..<entryCount) { firstKey($0) > key }
     return behind == 0 ? nil : behind - 1
   }
 
-  /// The first child that may hold `key` where first keys repeat: the last one whose first key is lower.
+  /// Where first keys repeat, the first child that may hold `key`: the last one with a lower first key.
   package func index(ofFirst key: Int64) -> Int {
     max(partitionPoint(0..<entryCount) { firstKey($0) >= key } - 1, 0)
   }
@@ -130,7 +130,7 @@ package struct Node {
   }
 }
 
-/// The top of a tree: a node of `level`, or nothing at level 0.
+/// The root of a tree: a node of `level`, or at level 0 a leaf or nothing.
 package struct TreeRoot: Sendable, Equatable {
   package var level: Int
   package var entry: NodeEntry

@@ -1,15 +1,15 @@
 /// The rows of a cluster while a transaction changes them.
 ///
-/// Thread rule: only the transaction's thread uses it.
+/// Thread rule: only the transaction's thread.
 package final class OpenCluster {
-  // Unchecked: nothing that is called while they change accesses them again.
+  // Unchecked: no function called during their changes accesses them again.
   @exclusivity(unchecked) package var rows: RowBuffer
 
   init(_ rows: RowBuffer) { self.rows = rows }
 
   package var count: Int { rows.rowCount }
 
-  /// About how much memory the values use.
+  /// The approximate memory of the values.
   var bytes: Int {
     rows.byteCount + rows.rowCount * rows.columnCount * MemoryLayout<TextSpan>.stride
   }

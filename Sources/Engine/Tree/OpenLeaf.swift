@@ -1,6 +1,6 @@
 /// A leaf while a transaction changes it: a small one as rows, a large one as its overlay.
 ///
-/// Thread rule: only the transaction's thread uses it.
+/// Thread rule: only the transaction's thread.
 package enum OpenLeaf {
   case rows(OpenCluster)
   case overlay(OpenOverlay)
@@ -30,7 +30,7 @@ package enum OpenLeaf {
 
   /// A field's bytes; nil for null.
   ///
-  /// - Precondition: row and column exist.
+  /// - Precondition: the row and the column exist.
   /// - Throws: `ClusterError` when the leaf is damaged.
   package func spelling(row: Int, column: Int) throws -> [UInt8]? {
     switch self {
@@ -39,7 +39,7 @@ package enum OpenLeaf {
     }
   }
 
-  /// Removes a row; false when there is none with that key.
+  /// Removes a row; returns false when no row has that key.
   func delete(_ key: Int64) -> Bool {
     switch self {
     case .rows(let cluster):
@@ -50,7 +50,7 @@ package enum OpenLeaf {
     }
   }
 
-  /// Replaces all fields of a row; false when there is none with that key.
+  /// Replaces all fields of a row; returns false when no row has that key.
   ///
   /// - Parameters:
   ///   - base: the address that the spans' offsets are relative to.
@@ -68,7 +68,7 @@ package enum OpenLeaf {
     }
   }
 
-  /// Changes some fields of a row; false when there is none with that key.
+  /// Changes some fields of a row; returns false when no row has that key.
   func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws -> Bool {
     switch self {
     case .rows(let cluster):

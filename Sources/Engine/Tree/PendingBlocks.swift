@@ -1,13 +1,13 @@
-/// The blocks of a tree that are still to be visited, from the root down, in the order of keys: used to
-/// traverse a tree of objects or of an index block by block.
+/// The blocks of a tree that remain to be visited, from the root down, in the order of keys; for visiting a
+/// tree of objects or of an index block by block.
 ///
-/// A hostile tree cannot make its reader run on: the blocks may not add up to more bytes than the version
-/// has.
+/// A hostile tree cannot make its reader run forever: the blocks may not add up to more bytes than the
+/// version has.
 struct PendingBlocks {
   private var pending: [(entry: NodeEntry, level: Int)]
   private var budget: UInt64
 
-  /// - Parameter end: the version's end.
+  /// - Parameter end: the end of the version.
   init(from root: NodeEntry, level: Int, end: UInt64) {
     pending = [(root, level)]
     budget = end
@@ -27,14 +27,14 @@ struct PendingBlocks {
     return next
   }
 
-  /// Makes a node's children the next blocks.
+  /// Puts a node's children before the remaining blocks.
   mutating func add(below node: Node) {
     for index in (0..<node.entryCount).reversed() {
       pending.append((node.entry(index), node.level - 1))
     }
   }
 
-  /// Makes one block the next.
+  /// Puts one block before the remaining ones.
   mutating func add(_ entry: NodeEntry, level: Int) { pending.append((entry, level)) }
 
   /// Counts the bytes of a block that was visited in another way.

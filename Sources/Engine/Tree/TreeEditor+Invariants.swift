@@ -2,10 +2,10 @@
   import Base
 
   extension TreeEditor {
-    /// In the nodes in memory: every count is that of the objects below, every node above an open leaf will
-    /// be written, and all open leaves are counted. Valid until `seal`, which leaves the nodes as they are.
+    /// In the nodes in memory: every count is the number of objects below, every node above an open leaf will
+    /// be written, and all open leaves are counted. Applies until `seal`, which leaves the nodes unchanged.
     ///
-    /// Checked when all leaves have been closed, and after the changes whose number is a power of two or a
+    /// Checked when all leaves have been closed, and after changes whose number is a power of two or a
     /// multiple of 4,096.
     ///
     /// - Complexity: O(children of nodes in memory).
@@ -24,21 +24,21 @@
       }
     }
 
-    /// Keys: first keys ascend, and so do the leaves that are open as rows, between those of their
-    /// neighbours. Not checked for forged files: their leaves are read as they are.
+    /// First keys ascend, and so do the leaves that are open as rows, between those of their neighbours. Not
+    /// checked for forged files, whose leaves are read as they are.
     ///
     /// - Complexity: O(rows in memory).
     package func checkKeys() throws(BrokenInvariant) {
       if let root { try checkKeys(root, before: nil) }
     }
 
-    /// Checks some of the changes. Call at the end of each.
+    /// Checks after some of the changes. Call it at the end of each.
     func requireInvariantsNowAndThen() {
       let isPower = changeCount & (changeCount - 1) == 0
       if isPower || changeCount & 4095 == 0 { Invariants.require(checkInvariants) }
     }
 
-    /// The number of objects below a node.
+    /// Returns the number of objects below a node.
     private func checkInvariants(
       _ node: EditNode, _ open: inout Int
     ) throws(BrokenInvariant) -> UInt64 {

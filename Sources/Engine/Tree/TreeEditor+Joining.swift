@@ -1,19 +1,19 @@
 /// Joins leaves with few rows into larger ones: those that small transactions append, and those that
 /// deletions leave.
 extension TreeEditor {
-  /// Joins the last clusters, when there are enough small ones, before another one is added behind them.
+  /// Joins the last clusters, if there are enough small ones, before another one is appended.
   ///
-  /// - Parameter rows: how many rows that will have; one with many leaves the others as they are.
+  /// - Parameter rows: the number of rows of that cluster; with many rows the others are not joined.
   package func joinTail(before rows: Int) throws {
     guard rows < limits.clusterRows / 4, let node = try lastNode() else { return }
     try joinTail(node)
   }
 
   /// When there are enough, joins the last clusters of small transactions into one four times as large, then
-  /// those of that size, and so on: each row is rewritten once for each size, however small the transactions
+  /// those of that size, and so on. Each row is rewritten once for each size, however small the transactions
   /// are.
   ///
-  /// - Parameter node: the last one of level 1.
+  /// - Parameter node: the last node of level 1.
   func joinTail(_ node: EditNode) throws {
     var size = limits.tailRows
     while size < limits.clusterRows {
@@ -32,13 +32,12 @@ extension TreeEditor {
     }
   }
 
-  /// Joins neighbouring clusters of the last node, unless the result would be so large that it would be
-  /// closed early.
+  /// Joins neighbouring clusters of the last node, unless the result would be closed early for its size.
   private func join(_ node: EditNode, _ range: Range<Int>) throws {
     guard range.count > 1 else { return }
     let most = limits.clusterBytes / (2 * range.count)
     guard try range.allSatisfy({ try fits(node.children[$0], most) }) else { return }
-    // Set before anything is opened: a node with an open leaf must be rewritten.
+    // Set before any leaf is opened: a node with an open leaf must be rewritten.
     changeEdge()
     let opened = try range.map { try openRows(at: node, $0) }
     for after in opened.dropFirst() { try opened[0].rows.append(after.rows) }
@@ -50,8 +49,8 @@ extension TreeEditor {
 
   /// Joins neighbouring leaves that together have few rows, as after deletions.
   ///
-  /// The last leaves are left alone: appending made them, and `joinTail` makes them larger. So are leaves
-  /// with an overlay, which is small compared with its cluster.
+  /// The last leaves are not joined: appends made them, and `joinTail` joins them. Neither are leaves with an
+  /// overlay, which is small compared with its cluster.
   func joinSmall(_ entries: inout [NodeEntry], isLast: Bool) throws {
     let end = max(0, entries.count - (isLast ? limits.newLeaves : 0))
     let most = UInt64(limits.smallRows)
@@ -70,7 +69,7 @@ extension TreeEditor {
       var (count, bytes) = (entries[first].count, try clusters.byteCount(ofLeaf: entries[first]))
       while last < end, isShort(first, after: 0), isShort(last, after: count) {
         bytes += try clusters.byteCount(ofLeaf: entries[last])
-        // Decoded, a cluster is a few times as large as in the file.
+        // A decoded cluster is a few times as large as in the file.
         guard bytes < limits.clusterBytes / 4 else { break }
         count += entries[last].count
         last += 1

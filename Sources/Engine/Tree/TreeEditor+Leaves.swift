@@ -1,10 +1,10 @@
 import Base
 
-/// Traversing a whole tree inside a write transaction.
+/// Visits a whole tree inside a write transaction.
 extension TreeEditor {
-  /// Calls `visit` with every block of the file below a node, including the node's own.
+  /// Calls `visit` with every block of the file below a node, including the node's block.
   ///
-  /// - Complexity: O(nodes): clusters are not read.
+  /// - Complexity: O(nodes); clusters are not read.
   func forEachBlock(below node: EditNode, _ visit: (BlockReference) throws -> Void) throws {
     if let origin = node.origin { try visit(origin.reference) }
     for child in node.children {
@@ -25,10 +25,10 @@ extension TreeEditor {
     }
   }
 
-  /// The number of objects before the leaf where a key belongs, and that leaf, if there is one.
+  /// The number of objects before the leaf to which a key belongs, and that leaf, if there is one.
   ///
-  /// A node's first key may be too low: its first objects may have been deleted. So when no leaf can hold a
-  /// key, the objects need not all have greater ones.
+  /// A node's first key may be too low, as its first objects may have been deleted. So when no leaf can hold
+  /// a key, not all objects need have greater ones.
   func place(ofKeysFrom key: Int64) throws -> (position: UInt64, leaf: LeafPlace?) {
     var position: UInt64 = 0
     var current = root
@@ -62,8 +62,8 @@ extension TreeEditor {
     }
   }
 
-  /// Replaces every leaf by the ones that `body` writes for it, with the same rows. When `body` throws,
-  /// nothing has changed.
+  /// Replaces every leaf by those that `body` writes for it, with the same rows. When `body` throws, nothing
+  /// has changed.
   ///
   /// - Precondition: no leaf is open (`closeAll`).
   /// - Complexity: O(nodes), plus the cost of `body`.
@@ -72,7 +72,7 @@ extension TreeEditor {
     var changes: [(node: EditNode, children: [Child])] = []
     var replaced: [BlockReference] = []
     var written: [BlockReference] = []
-    // A damaged tree, whose nodes may refer to the same ones repeatedly, must not make it run on.
+    // A damaged tree, whose nodes may refer to the same blocks repeatedly, must not make it run forever.
     var budget = reader.end
     do {
       try forEachLeafNode(root, &budget) { node in

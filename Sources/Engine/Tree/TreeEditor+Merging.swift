@@ -1,6 +1,6 @@
-/// Replacing several leaves by one cluster with the same rows.
+/// Replaces several leaves by one cluster with the same rows.
 extension TreeEditor {
-  /// True when these leaves are the tree's, and follow each other.
+  /// Returns whether these leaves are in the tree and adjacent.
   func hasNeighbours(_ group: [NodeEntry]) throws -> Bool {
     var behind: UInt64?
     for entry in group {
@@ -12,10 +12,11 @@ extension TreeEditor {
     return true
   }
 
-  /// Replaces leaves that follow each other by one that has their rows.
+  /// Replaces adjacent leaves by one that has their rows.
   ///
-  /// - Precondition: `hasNeighbours`; the new leaf has the first one's first key, and as many rows as all.
-  /// - Complexity: O(log n) for each leaf, and the nodes that are in memory.
+  /// - Precondition: `hasNeighbours`; the new leaf has the first leaf's first key, and as many rows as all of
+  ///   them.
+  /// - Complexity: O(log n) for each leaf, plus O(nodes in memory).
   func replace(_ group: [NodeEntry], by merged: NodeEntry) throws {
     let old = try group.flatMap(clusters.references)
     for (place, entry) in group.enumerated() {
@@ -43,7 +44,7 @@ extension TreeEditor {
     #endif
   }
 
-  /// Nodes that have lost all leaves go, and those that have lost their first one begin later.
+  /// Removes nodes without leaves, and updates the first keys of those that have lost their first leaf.
   private func removeEmpty(below node: EditNode) throws {
     var children: [Child] = []
     for var child in node.children {

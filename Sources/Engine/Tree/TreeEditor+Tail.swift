@@ -1,12 +1,12 @@
 /// The right edge of the tree, where objects are added.
 ///
-/// Programs add objects one by one, so nothing is allocated on the way.
+/// Programs add objects one by one, so nothing is allocated here.
 extension TreeEditor {
-  /// Runs `body` on the open rows of the last cluster, or of a new one when the last is full.
+  /// Runs `body` on the open rows of the last cluster, or of a new one when that is full.
   ///
   /// - Parameters:
   ///   - nextKey: the first key of a new cluster.
-  ///   - appended: how many rows the transaction has appended so far; many allow larger clusters.
+  ///   - appended: the number of rows appended by the transaction so far; many allow larger clusters.
   package func withTail<Result>(
     nextKey: Int64, appended: Int, _ body: (OpenCluster) throws -> Result
   ) throws -> Result {
@@ -25,7 +25,7 @@ extension TreeEditor {
     return try changeTail(node, body)
   }
 
-  /// The last node of level 1, after all on the way to it were read into memory; nil when the tree is empty.
+  /// The last node of level 1, after its ancestors were read into memory; nil when the tree is empty.
   func lastNode() throws -> EditNode? {
     var current = root
     while let node = current, let last = node.children.last {
@@ -47,8 +47,8 @@ extension TreeEditor {
   /// children.
   ///
   /// - Parameters:
-  ///   - more: how many objects are added.
-  ///   - fewer: how many are removed.
+  ///   - more: the number of objects added.
+  ///   - fewer: the number of objects removed.
   ///   - bottom: the lowest level whose counts change.
   func changeEdge(more: UInt64 = 0, fewer: UInt64 = 0, bottom: Int = 1) {
     var current = root
@@ -87,7 +87,7 @@ extension TreeEditor {
     return try body(cluster)
   }
 
-  /// Adds an already written cluster behind all others.
+  /// Appends a cluster that was already written.
   package func append(_ entry: NodeEntry) throws {
     try append(
       Child(firstKey: entry.firstKey, count: entry.count, content: .stored(entry.reference)))
@@ -97,7 +97,7 @@ extension TreeEditor {
     changeCount += 1
     count += child.count
     guard let node = try lastNode() else {
-      // The tree is empty, perhaps after all levels of it were emptied.
+      // The tree is empty, perhaps after all of its levels were emptied.
       if let origin = root?.origin { try clusters.drop(origin.reference) }
       root = EditNode(level: 1, children: [child], origin: nil)
       return

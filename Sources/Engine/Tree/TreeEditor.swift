@@ -1,20 +1,19 @@
 import Base
 
-/// Changes a B+ tree inside a write transaction, copy on write: nodes on the way to a change are read into
-/// memory, and `seal` rewrites them. Leaves that are being changed are open, as rows or as overlays;
-/// everything else stays where it is.
+/// Changes a B+ tree inside a write transaction, copy on write. Nodes on the way to a change are read into
+/// memory, and `seal` rewrites them. Leaves that change are open, as rows or as overlays; everything else
+/// stays in the file.
 ///
-/// Nodes in memory may hold more children than a block can; `seal` splits them.
+/// Nodes in memory may have more children than a block can hold; `seal` splits them.
 ///
-/// Thread rule: only the transaction's thread uses it.
+/// Thread rule: only the transaction's thread.
 package final class TreeEditor {
   /// A node in memory.
   final class EditNode {
-    // Unchecked: nothing that is called while they change accesses them again, and every insertion changes
-    // them.
+    // Unchecked: no function called during a change accesses these again, and every insertion changes them.
     let level: Int
     @exclusivity(unchecked) var children: [Child]
-    /// The block that it was read from; nil for a new node.
+    /// The block from which it was read; nil for a new node.
     let origin: NodeEntry?
     @exclusivity(unchecked) var isChanged: Bool
 
@@ -26,7 +25,7 @@ package final class TreeEditor {
     }
   }
 
-  /// A child with the first key and the number of objects below it.
+  /// A child, with the first key and the number of objects below it.
   struct Child {
     enum Content {
       case stored(BlockReference)
@@ -46,12 +45,12 @@ package final class TreeEditor {
   var openCount = 0
   private var overlayMemory = 0
   @exclusivity(unchecked) package internal(set) var count: UInt64
-  /// Grows with every change to the table's objects.
+  /// Increases with every change of the table's objects.
   @exclusivity(unchecked) package internal(set) var changeCount = 0
   package var isChanged: Bool { changeCount > 0 }
 
   /// - Parameters:
-  ///   - reader: the tree of the version that the transaction began from.
+  ///   - reader: the tree of the transaction's base.
   ///   - clusters: reads and writes the transaction's clusters.
   package init(reader: TreeReader, clusters: ClusterStore, limits: Limits) throws {
     self.reader = reader
@@ -72,7 +71,7 @@ package final class TreeEditor {
 
   // MARK: Finding
 
-  /// The path from the root to a cluster's place: nodes, and the index taken in each.
+  /// The path from the root to a leaf: nodes, each with the index of the child.
   typealias Path = [(node: EditNode, index: Int)]
 
   private func path(choosing choose: (EditNode) -> Int?) throws -> Path? {
@@ -102,18 +101,18 @@ package final class TreeEditor {
     }
   }
 
-  /// A leaf in its state in the transaction, and how many objects come before it.
+  /// A leaf in its state in the transaction, and the number of objects before it.
   package enum LeafPlace {
     case stored(NodeEntry, position: UInt64)
     case open(OpenLeaf, position: UInt64)
   }
 
-  /// The cluster that may hold a key.
+  /// The leaf that may hold a key; nil when there is none.
   package func place(ofKey key: Int64) throws -> LeafPlace? {
     try path(toKey: key).flatMap(Self.place)
   }
 
-  /// The cluster that holds the object at a position.
+  /// The leaf that holds the object at a position; nil beyond the last.
   package func place(ofPosition wanted: UInt64) throws -> LeafPlace? {
     guard wanted < count else { return nil }
     var position: UInt64 = 0
@@ -146,7 +145,7 @@ package final class TreeEditor {
 
   // MARK: Changing
 
-  /// Replaces all fields of an object; false when there is none with that key.
+  /// Replaces all fields of an object; returns false when no object has that key.
   ///
   /// - Parameters:
   ///   - base: the address that the spans' offsets are relative to.
@@ -157,17 +156,17 @@ package final class TreeEditor {
     try withOpenLeaf(holding: key) { try $0.replace(key, base: base, row: row) }
   }
 
-  /// Changes some fields of an object; false when there is none with that key.
+  /// Changes some fields of an object; returns false when no object has that key.
   package func update(_ key: Int64, _ changes: [(column: Int, value: Value)]) throws -> Bool {
     try withOpenLeaf(holding: key) { try $0.update(key, changes) }
   }
 
-  /// Removes an object; false when there is none with that key.
+  /// Removes an object; returns false when no object has that key.
   package func delete(_ key: Int64) throws -> Bool {
     try withOpenLeaf(holding: key) { $0.delete(key) }
   }
 
-  /// Runs `body` on the leaf that holds a key, and updates the counts; false when no leaf does.
+  /// Runs `body` on the leaf that holds a key, and updates the counts; returns false when there is none.
   private func withOpenLeaf(
     holding key: Int64, _ body: (OpenLeaf) throws -> Bool
   ) throws -> Bool {
@@ -190,10 +189,10 @@ package final class TreeEditor {
     }
   }
 
-  /// True for a cluster of fewer bytes, measured as in the file.
+  /// Returns whether a cluster has less than a number of bytes, measured as in the file.
   func fits(_ child: Child, _ bytes: Int) throws -> Bool {
     switch child.content {
-    // Decoded, a cluster is a few times as large as in the file.
+    // A decoded cluster is a few times as large as in the file.
     case .open(.rows(let cluster)): return cluster.bytes < bytes * 4
     case .open(.overlay(let overlay)): return Int(overlay.base.reference.length) < bytes
     case .stored(let reference):
@@ -242,8 +241,8 @@ package final class TreeEditor {
     return cluster
   }
 
-  /// Writes open leaves when there are many, so that a large transaction needs little memory.
-  /// Call between changes.
+  /// Writes open leaves when there are many, to limit the memory of a large transaction. Call it between
+  /// changes.
   package func limitMemory() throws {
     guard openCount > limits.openClusters || overlayMemory > limits.openOverlayBytes, let root
     else { return }
@@ -263,7 +262,7 @@ package final class TreeEditor {
     var children: [Child] = []
     children.reserveCapacity(old.count)
     var done = 0
-    // Also when one of them fails: those before it are written and closed.
+    // Needed also when one of them fails: those before it are written and closed.
     defer { node.children = children + old[done...] }
     for child in old {
       switch child.content {
@@ -273,7 +272,7 @@ package final class TreeEditor {
         if !inner.children.isEmpty {
           children.append(child)
         } else if let origin = inner.origin {
-          // An empty node would be a dead end for every path that leads to it.
+          // Every path to an empty node would end without a leaf.
           try clusters.drop(origin.reference)
         }
       case .open(let leaf):
@@ -291,15 +290,15 @@ package final class TreeEditor {
     let entries = try clusters.close(leaf, limits: limits)
     switch leaf {
     case .rows: openCount -= 1
-    // What the overlay has added to it is not known here; but all are closed at once, so 0 is right.
+    // The overlay's share is unknown here; but all overlays are closed together, so 0 is right.
     case .overlay: overlayMemory = 0
     }
     return entries
   }
 
-  /// Removes everything.
+  /// Removes all objects.
   ///
-  /// - Complexity: O(nodes): clusters are dropped without being read.
+  /// - Complexity: O(nodes); clusters are dropped without being read.
   package func removeAll() throws {
     var dropped: [BlockReference] = []
     if let root { try forEachBlock(below: root) { dropped.append($0) } }
@@ -314,7 +313,7 @@ package final class TreeEditor {
 
   // MARK: Writing
 
-  /// Writes the changes, bottom up, and returns the new tree's top.
+  /// Writes the changes, bottom up, and returns the new root.
   package func seal() throws -> TreeRoot {
     guard isChanged else { return reader.root }
     guard let root else { return .empty }
@@ -323,7 +322,7 @@ package final class TreeEditor {
     var entries = try sealedChildren(of: root, isLast: true)
     while true {
       if entries.isEmpty { return .empty }
-      // A node with one child is not needed: the child becomes the top.
+      // A node with one child is unnecessary: the child becomes the root.
       if entries.count == 1, level > 1 { return TreeRoot(level: level - 1, entry: entries[0]) }
       let nodes = try write(entries, level: level, isLast: true)
       if nodes.count == 1 { return TreeRoot(level: level, entry: nodes[0]) }
@@ -336,7 +335,7 @@ package final class TreeEditor {
   private func sealedChildren(of node: EditNode, isLast: Bool) throws -> [NodeEntry] {
     var entries: [NodeEntry] = []
     entries.reserveCapacity(node.children.count)
-    // Children of neighbouring changed nodes, written together so that small nodes merge.
+    // Children of adjacent changed nodes, written together so that small nodes merge.
     var merging: [NodeEntry] = []
     func writeMerging(isLast: Bool) throws {
       if merging.isEmpty { return }
@@ -357,7 +356,7 @@ package final class TreeEditor {
           NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference))
       }
     }
-    /// An unchanged child: merged into its small left neighbour, or kept as it is.
+    /// Handles an unchanged child: merges it into its small left neighbour, or keeps it.
     func keep(_ entry: NodeEntry) throws {
       if !merging.isEmpty, merging.count < limits.nodeCapacity / 4 {
         let neighbour = try reader.entries(entry, level: node.level - 1)
@@ -379,7 +378,7 @@ package final class TreeEditor {
     let capacity = limits.nodeCapacity
     var entries = children
     if level == 1 { try joinSmall(&entries, isLast: isLast) }
-    // The last leaf is likely to be replaced next anyway.
+    // The last leaf will probably be replaced next anyway.
     try clusters.gather(&entries, upTo: entries.count - (isLast && level == 1 ? 1 : 0))
     let pieces = (entries.count + capacity - 1) / capacity
     let size = isLast ? capacity : (entries.count + pieces - 1) / max(pieces, 1)

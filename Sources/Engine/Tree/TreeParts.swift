@@ -1,21 +1,21 @@
-/// The parts of a tree that are still to come, in the order of keys. A part is a subtree, as large as
-/// possible, which is skipped or opened, one level at a time.
+/// The remaining parts of a tree, in the order of keys. A part is a subtree, as large as possible, which is
+/// skipped or opened one level at a time.
 ///
 /// Thread rule: confined, while the version is held.
 struct TreeParts {
-  /// A subtree, or at level 0 a leaf.
+  /// A subtree; at level 0, a leaf.
   struct Part {
     let entry: NodeEntry
     let level: Int
-    /// The first key after the part: all keys of the part are lower. Nil at the tree's end.
+    /// The first key after the part, greater than all of its keys; nil at the end of the tree.
     let end: Int64?
   }
 
   let tree: TreeReader
   private var stack: [(node: Node, next: Int, end: Int64?)] = []
-  /// The next part; nil behind the last.
+  /// The current part; nil after the last.
   private(set) var part: Part?
-  /// How many objects of the tree come before the part.
+  /// The number of objects before the part.
   private(set) var position: UInt64 = 0
 
   init(_ tree: TreeReader) {
@@ -41,7 +41,7 @@ struct TreeParts {
     part = nil
   }
 
-  /// Skips the whole part.
+  /// Skips the part.
   mutating func skip() {
     guard let part else { return }
     position &+= part.entry.count
@@ -50,8 +50,8 @@ struct TreeParts {
 
   /// Replaces a subtree by its own parts.
   ///
-  /// - Throws: `BlockError` when its node is damaged. Its keys lie within the part's: so no two parts
-  ///   overlap, and traversing a damaged tree takes no longer than the file has blocks.
+  /// - Throws: `BlockError` when its node is damaged, or has keys outside the part's. So parts do not
+  ///   overlap, and visiting a damaged tree takes no longer than the file has blocks.
   mutating func descend() throws(BlockError) {
     guard let part, part.level > 0 else { return }
     let node = try tree.node(part.entry, level: part.level)

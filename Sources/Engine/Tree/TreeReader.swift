@@ -4,7 +4,7 @@
 package struct TreeReader: Sendable {
   package let blocks: BlockReader
   package let root: TreeRoot
-  /// The version's end: no reference may point beyond it.
+  /// The version's end: no reference may lead beyond it.
   package let end: UInt64
 
   package init(blocks: BlockReader, root: TreeRoot, end: UInt64) {
@@ -13,7 +13,7 @@ package struct TreeReader: Sendable {
     self.end = end
   }
 
-  /// A cluster, and how many objects come before it.
+  /// A leaf, and the number of objects before it.
   package struct Location: Sendable, Equatable {
     package let entry: NodeEntry
     package let position: UInt64
@@ -24,7 +24,7 @@ package struct TreeReader: Sendable {
     return try Node(bytes, of: entry, level: level, path: blocks.storage.path)
   }
 
-  /// A node on the path to one object. Its entries are checked once, like its checksum. Traversing many
+  /// A node on the path to one object. Its entries are checked once, like its checksum. Visiting many
   /// objects, or freeing a node's blocks, checks them again, at little cost compared with the rest.
   private func nodeOnWay(_ entry: NodeEntry, level: Int) throws(BlockError) -> Node {
     let bytes = try blocks.block(entry.reference, end: end)
@@ -37,7 +37,7 @@ package struct TreeReader: Sendable {
     return node
   }
 
-  /// The part of a node's block that records that it fits an entry. The number of the part depends on the
+  /// The part of a node's block that records that the node fits an entry. The part's number depends on the
   /// entry, since the same block would not fit another entry.
   private static func part(_ entry: NodeEntry) -> Int {
     let mixed =
@@ -46,7 +46,7 @@ package struct TreeReader: Sendable {
     return Int(truncatingIfNeeded: mixed & ~15 | 1)
   }
 
-  /// A node's entries, read as a copy: see `BlockReader.withCopy`.
+  /// A node's entries, read from a copy: see `BlockReader.withCopy`.
   package func entries(_ entry: NodeEntry, level: Int) throws -> [NodeEntry] {
     try blocks.withCopy(of: entry.reference, end: end) { bytes in
       let node = try Node(bytes, of: entry, level: level, path: blocks.storage.path)
@@ -54,7 +54,7 @@ package struct TreeReader: Sendable {
     }
   }
 
-  /// The cluster that may hold the key; nil when none can.
+  /// The leaf that may hold the key; nil when none can.
   ///
   /// - Complexity: O(log n).
   package func location(ofKey key: Int64) throws(BlockError) -> Location? {
@@ -70,7 +70,7 @@ package struct TreeReader: Sendable {
     return Location(entry: entry, position: position)
   }
 
-  /// The leaf that may hold the key, like `location` without the objects before it.
+  /// The leaf that may hold the key, like `location` but without the number of objects before it.
   ///
   /// - Complexity: O(log n).
   package func leaf(ofKey key: Int64) throws(BlockError) -> NodeEntry? {
@@ -84,7 +84,7 @@ package struct TreeReader: Sendable {
     return entry
   }
 
-  /// The cluster that holds the object at a position; nil beyond the last.
+  /// The leaf that holds the object at a position; nil beyond the last.
   ///
   /// - Complexity: O(log n).
   package func location(ofPosition wanted: UInt64) throws(BlockError) -> Location? {
@@ -103,20 +103,20 @@ package struct TreeReader: Sendable {
     return Location(entry: entry, position: position)
   }
 
-  /// All leaves, in order of key.
+  /// All leaves, in the order of keys.
   package func leaves() -> LeafCursor { LeafCursor(self) }
 
   /// Calls `visit` with every block of the tree: nodes with their level; clusters and overlays with level 0.
   /// The blocks of an overlay, from the newest on, come before its cluster.
   ///
-  /// Reads nodes and overlays, never clusters. A hostile tree cannot make it run on: the blocks visited may
-  /// not add up to more bytes than the version has.
+  /// Reads nodes and overlays, never clusters. A hostile tree cannot make it run forever: the blocks visited
+  /// may not add up to more bytes than the version has.
   package func walk(_ visit: (NodeEntry, _ level: Int) throws -> Void) throws {
     guard root.level > 0 else { return }
     try walk(below: root.entry, level: root.level, visit)
   }
 
-  /// `walk` for the part of the tree below one entry, including that entry.
+  /// Visits the part of the tree below one entry, including that entry, like `walk`.
   package func walk(
     below entry: NodeEntry, level: Int, _ visit: (NodeEntry, _ level: Int) throws -> Void
   ) throws {
@@ -132,7 +132,7 @@ package struct TreeReader: Sendable {
         } else if entry.reference.isOverlay {
           let overlay = try blocks.overlay(entry, end: end)
           for reference in overlay.references.dropFirst() {
-            // The blocks were verified already, and no block lies over a hundred others.
+            // The blocks were verified already, and no block is above a hundred others.
             pending.spend(reference.length)
             try visit(
               NodeEntry(firstKey: entry.firstKey, count: entry.count, reference: reference), 0)

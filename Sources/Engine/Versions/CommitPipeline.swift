@@ -1,53 +1,54 @@
 import Base
 
-/// The second phase of every commit: turns complete versions into durable, visible ones.
+/// The second phase of every commit: makes complete versions durable and visible.
 ///
-/// A version is *complete* when its blocks are written, *durable* when the blocks are flushed, a slot names
-/// it and the slot is flushed, and *visible* when readers may take it. A round makes the newest complete
-/// version durable; versions that were completed meanwhile share the next round. Between two rounds nothing
-/// can damage the durable version: a round writes the slot that does not hold it, and the caller does not
-/// reuse its pages (see `keptVersions`).
+/// A version is *complete* when its blocks are written, *durable* when its blocks are flushed and a flushed
+/// slot names it, and *visible* when readers may use it. A round makes the newest complete version durable;
+/// versions that are completed meanwhile share the next round. Nothing between two rounds can damage the
+/// durable version: a round writes the slot that does not hold it, and the caller does not reuse its pages
+/// (see `keptVersions`).
 ///
-/// After a failed flush nothing is committed any more: the kernel may have dropped the pages, so the content
-/// of the disk is unknown. The commits that were not durable are void, and the durable version is the newest
-/// again. Other handles may write once nobody reads the void commits any more: those pages are free to them.
+/// After a failed flush nothing more is committed: the kernel may have dropped the pages, so the content of
+/// the disk is unknown. The commits that were not durable are void, and the durable version is the newest
+/// again. Other handles may write once no reader holds a void commit, whose pages are then free to them.
 ///
 /// Thread rule: any thread.
 package final class CommitPipeline: @unchecked Sendable {
-  // @unchecked: everything that changes is guarded by `lock`, rounds by `roundLock`.
+  // @unchecked: `lock` guards all mutable state, `roundLock` the rounds.
 
-  /// Told nil when a version is durable, or why it could not become so.
+  /// Called with nil when a version is durable, or with the reason why it could not become durable.
   package typealias Completion = @Sendable (String?) -> Void
 
   private struct State {
     var complete: VersionRecord
     var durable: VersionRecord
     var durableSlot: Int
-    /// The version that this handle has put into both slots, flushed.
+    /// The version that this handle has written into both slots and flushed.
     var mirrored: VersionRecord?
     /// The version that the running round makes durable.
     var target: VersionRecord?
     var failure: String?
     var transactionIsOpen = false
     var holdsWriting = false
-    /// True once this handle has flushed the version that it begins from.
+    /// True once this handle has flushed the version from which it begins.
     var hasBegun = false
     var wanted: UInt64 = 0
-    /// The newest version whose durability somebody waits for.
+    /// The newest version for whose durability a caller waits.
     var urgent: UInt64 = 0
-    /// The flusher thread waits for its next round to be due: one more commit need not wake it.
+    /// True while the flusher thread waits for its next round to be due, and need not be woken by another
+    /// commit.
     var isPacing = false
     /// When the last round began.
     var lastRound: UInt64 = 0
-    /// Waiting for their version to become durable, in order of version.
+    /// Completions whose versions are not durable yet, in order of version.
     var completions: [(version: UInt64, call: Completion)] = []
-    /// Calls that the flusher thread has to make: with nil, or the reason of the failure.
+    /// Calls for the flusher thread to make, with nil or with the reason of the failure.
     var ready: [(call: Completion, failure: String?)] = []
     var isStopping = false
     var isInRound = false
-    /// Processor time of the flusher thread so far.
+    /// The processor time of the flusher thread so far.
     var flusherNanoseconds: UInt64 = 0
-    /// Nobody was told yet that versions are void.
+    /// True until void versions were reported.
     var owesNotice = false
   }
 
@@ -58,13 +59,13 @@ package final class CommitPipeline: @unchecked Sendable {
   private let roundLock = Lock()
   private var state: State
   private var flusher: Thread?
-  /// The newest version for readers of this process: ahead of the shared cell after commits without flush,
-  /// until these fail.
+  /// The newest version for readers of this process. It is ahead of the shared cell after commits without a
+  /// flush, until these fail.
   private let ownVisible: VersionCell
   private let ownMemory: UnsafeMutableRawPointer
-  /// Called with each version that becomes visible to this process, with no lock held.
+  /// Called without any lock, with each version that becomes visible to this process.
   private let becameVisible: @Sendable (UInt64) -> Void
-  /// Called, with no lock held, when versions that this process has seen are void.
+  /// Called without any lock, when versions that this process has seen are void.
   private let lostVersions: @Sendable () -> Void
 
   package init(
@@ -87,40 +88,40 @@ package final class CommitPipeline: @unchecked Sendable {
 
   deinit { ownMemory.deallocate() }
 
-  /// The newest version that a reader of this process may take. Never waits. Goes back only when commits that
+  /// The newest version that readers of this process may use. Never waits. Goes back only when commits that
   /// were not durable become void.
   package func visible() -> VersionRecord {
     let shared = coordination.visible.load()
     guard let own = ownVisible.load() else {
-      // `init` fills the cell: this case does not occur.
+      // `init` fills the cell, so this does not occur.
       return shared ?? lock.withLock { state.durable }
     }
     if let shared, shared.version > own.version { return shared }
     return own
   }
 
-  /// Versions whose pages must not be written, without those that readers hold.
+  /// Versions whose pages must not be written, except those that readers hold.
   package func keptVersions() -> [VersionRecord] {
     lock.withLock {
       [state.complete, state.durable, visible()] + (state.target.map { [$0] } ?? [])
     }
   }
 
-  /// Processor time of the flusher thread; waiting does not count.
+  /// The processor time of the flusher thread, without waiting, in nanoseconds.
   package var flusherNanoseconds: UInt64 { lock.withLock { state.flusherNanoseconds } }
 
   package var durableVersion: UInt64 { lock.withLock { state.durable.version } }
 
-  /// Why nothing can be committed any more; nil while all is well.
+  /// Why nothing more can be committed; nil when there is no failure.
   package var failure: String? { lock.withLock { state.failure } }
 
   // MARK: A transaction's course
 
-  /// Takes the process's right to write, waiting for other processes' commits to become durable.
+  /// Takes the process's right to write, after waiting until commits of other processes are durable.
   ///
-  /// - Parameter waiting: for how long; nil: as long as it takes.
-  /// - Returns: the version to begin from, and whether somebody else may have written since.
-  /// - Throws: `CoordinationError.held` when that takes too long, and the errors of reading and flushing.
+  /// - Parameter waiting: how long to wait; nil: without a limit.
+  /// - Returns: the version to begin from, and whether another handle may have written since.
+  /// - Throws: `CoordinationError.held` after too long a wait, and the errors of reading and flushing.
   package func beginTransaction(waiting: Waiting? = nil) throws -> (
     base: VersionRecord, isFresh: Bool
   ) {
@@ -132,11 +133,11 @@ package final class CommitPipeline: @unchecked Sendable {
       return state.holdsWriting
     }
     do {
-      // Data written to a file that has lost its name would be lost.
+      // Data written to a file without a name would be lost.
       try storage.checkName()
       if held { return (lock.withLock { state.complete }, false) }
       if try !coordination.beginWriting() {
-        // Another handle has commits that are not durable. The message wakes it, it sees the waiting writer,
+        // Another handle has undurable commits. The message wakes it; it sees the waiting writer and flushes.
         // and flushes.
         coordination.announce()
         var patience = waiting.map { Patience($0, least: Coordination.momentSeconds) }
@@ -147,7 +148,7 @@ package final class CommitPipeline: @unchecked Sendable {
       let (known, hasBegun) = lock.withLock { (state.complete, state.hasBegun) }
       if recovered.record == known, hasBegun { return (known, false) }
       // A version that readers have seen must not be replaced: they may hold it, and two versions would have
-      // its number.
+      // the same number.
       if let shown = coordination.visible.load(), shown.version > recovered.record.version {
         throw EngineError.damaged(
           path: storage.path, where: "the commit slots",
@@ -155,8 +156,8 @@ package final class CommitPipeline: @unchecked Sendable {
             "version \(shown.version), which has been read, is in neither; close the file everywhere"
         )
       }
-      // Another process wrote last. If it was killed, or its last flush failed, its slot may be in memory
-      // only. The slot has to be on the disk before a page of the version before it is overwritten. So has
+      // Another process wrote last. If it was killed, or its last flush failed, its slot may be only in
+      // memory. The slot must be on the disk before a page of the version before it is overwritten. So must
       // the file's name: the process that created the file, or renamed a compacted one into place, may have
       // been killed before it flushed the folder.
       try write(CommitSlot(record: recovered.record, identity: identity), to: recovered.slot)
@@ -166,8 +167,8 @@ package final class CommitPipeline: @unchecked Sendable {
       } catch {
         throw failed(error, "before this handle's first commit", durable: nil)
       }
-      // A process killed between its flush and its publication has left readers with the version before,
-      // whose pages are about to be overwritten.
+      // A process that was killed between its flush and its publication has left readers with the version
+      // before, whose pages will be overwritten next.
       if coordination.visible.load() != recovered.record {
         coordination.visible.store(recovered.record)
         coordination.announce()
@@ -196,12 +197,12 @@ package final class CommitPipeline: @unchecked Sendable {
     try releaseIfIdle()
   }
 
-  /// Gives up the right to write once this handle has nothing left to flush, or can flush nothing. Call with
-  /// the lock held.
+  /// Gives up the right to write once this handle has nothing left to flush, or can flush nothing. Requires
+  /// the lock.
   private func releaseIfIdle() throws(SystemError) {
     guard state.holdsWriting, !state.transactionIsOpen else { return }
     if state.complete.version != state.durable.version {
-      // The version of a running round is becoming part of the file.
+      // The running round is writing its version to the file.
       guard state.failure != nil, !state.isInRound else { return }
       state.holdsWriting = false
       return coordination.endWriting(onceUnreadBehind: state.durable.version)
@@ -210,9 +211,9 @@ package final class CommitPipeline: @unchecked Sendable {
     try coordination.endWriting()
   }
 
-  /// Notes a version whose blocks are all written.
+  /// Records a version whose blocks are all written.
   ///
-  /// - Throws: `EngineError.poisoned` or `.closed`; the version is void then.
+  /// - Throws: `EngineError.poisoned` or `.closed`; the version is then void.
   package func complete(_ record: VersionRecord) throws {
     try lock.withLock {
       if let failure = state.failure {
@@ -223,7 +224,7 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// Lets readers of this process take the newest complete version before it is durable.
+  /// Lets readers of this process use the newest complete version before it is durable.
   package func showComplete() {
     let version = lock.withLock {
       ownVisible.store(state.complete)
@@ -253,14 +254,14 @@ package final class CommitPipeline: @unchecked Sendable {
     try round(&published)
   }
 
-  /// Call with the lock held.
+  /// Requires the lock.
   private func endRound() {
     state.isInRound = false
     // If it fails, closing the lock file's descriptor gives up the right to write.
     if state.failure != nil { try? releaseIfIdle() }
   }
 
-  /// Starts the flusher thread, which `requestDurability` and completions need, unless it runs.
+  /// Starts the flusher thread, which `requestDurability` and completions require, unless it runs.
   package func startFlusher() throws {
     try lock.withLock {
       if state.isStopping { throw EngineError.closed(path: storage.path) }
@@ -271,7 +272,7 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// Asks the flusher thread to make the newest complete version durable, without waiting for it.
+  /// Makes the flusher thread make the newest complete version durable, without waiting for it.
   package func requestDurability() {
     lock.withLock {
       state.wanted = state.complete.version
@@ -279,10 +280,10 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// Lets the flusher thread call `completion` once the newest complete version is durable, whichever thread
-  /// made it so. Completions are called in the order of versions, with no lock held.
+  /// Makes the flusher thread call `completion` once the newest complete version is durable, whichever thread
+  /// made it so. Completions run in the order of versions, without any lock.
   ///
-  /// - Parameter isUrgent: false when more commits will follow soon, which may share the round.
+  /// - Parameter isUrgent: false when more commits will soon follow that may share the round.
   package func onDurable(isUrgent: Bool = true, _ completion: @escaping Completion) {
     lock.withLock {
       if isUrgent { state.urgent = state.complete.version }
@@ -302,8 +303,7 @@ package final class CommitPipeline: @unchecked Sendable {
     lock.withLock {
       if state.failure == nil {
         state.failure = reason
-        // First, so that no reader takes a void version any more. A reader that has taken one holds it in its
-        // slot.
+        // First, so that no reader can take a void version. A reader that has taken one holds it in its slot.
         ownVisible.store(state.durable)
         state.owesNotice = true
       }
@@ -315,7 +315,7 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// Reports void versions, once after a failure. Call with no lock held.
+  /// Reports void versions, once after a failure. Call it without any lock.
   private func tellOfLostVersions() {
     let owes = lock.withLock {
       defer { state.owesNotice = false }
@@ -324,11 +324,11 @@ package final class CommitPipeline: @unchecked Sendable {
     if owes { lostVersions() }
   }
 
-  /// Rounds that nobody waits for begin this many milliseconds apart. Flushing without a pause costs an
-  /// import a tenth of its processor time, and the disk several times the requests.
+  /// The milliseconds between rounds for which no caller waits. Flushing without pauses costs an import a
+  /// tenth of its processor time, and the disk several times as many requests.
   private static let pace: UInt64 = 10
 
-  /// Waits for work and does it; false when the pipeline is stopping.
+  /// Waits for work and does it; returns false when the pipeline is stopping.
   private func flushNext() -> Bool {
     lock.lock()
     state.flusherNanoseconds = System.threadNanoseconds
@@ -344,12 +344,12 @@ package final class CommitPipeline: @unchecked Sendable {
     lock.unlock()
     for completion in due { completion.call(completion.failure) }
     if stop { return false }
-    // A failure is kept in the state: the next commit, flush or close throws it.
+    // The failure is stored in the state: the next commit, flush or close throws it.
     if due.isEmpty { _ = try? makeDurable() }
     return true
   }
 
-  /// Waits until a round is due, somebody waits for one, or there is other work. Call with the lock held.
+  /// Waits until a round is due, a caller waits for one, or there is other work. Requires the lock.
   private func waitForPace() {
     state.isPacing = true
     defer { state.isPacing = false }
@@ -362,12 +362,12 @@ package final class CommitPipeline: @unchecked Sendable {
     }
   }
 
-  /// Makes one round. Call with `roundLock` held.
+  /// Makes one round. Requires `roundLock`.
   ///
-  /// - Parameter published: set to the version that became visible, also when an error follows.
+  /// - Parameter published: receives the version that became visible, also when an error follows.
   private func round(_ published: inout UInt64?) throws {
-    // One step under the lock: while everything is durable another handle may write, and if this handle then
-    // took over its version, an older target would be written over it.
+    // One step under the lock. While everything is durable, another handle may write; if this handle then
+    // took over that version, an older target would be written over it.
     let due = try lock.withLock { () throws -> (target: VersionRecord, slot: Int)? in
       state.lastRound = System.monotonicNanoseconds
       if let failure = state.failure {
@@ -401,8 +401,8 @@ package final class CommitPipeline: @unchecked Sendable {
       fail(reason)
       throw EngineError.displaced(path: path, reason: reason)
     } catch {
-      // The slot is written: a transaction that began from the version before would overwrite this one's
-      // pages.
+      // The slot is written: a transaction that began from the version before it would overwrite this
+      // version's pages.
       throw failed(
         error, "after version \(target.version) was written", durable: durable,
         "whether version \(target.version) is too, shows when the file is opened again")
@@ -426,9 +426,9 @@ package final class CommitPipeline: @unchecked Sendable {
     try slot.page().withUnsafeBytes { try storage.write($0, at: index * Layout.pageBytes) }
   }
 
-  /// Writes the durable version into the other slot too, so that damage to one slot loses nothing.
-  /// To be called when all is durable and this process may write. Closing after `trim` does it a second time:
-  /// what is there already needs no flush.
+  /// Writes the durable version into the other slot too, so that damage to one slot loses nothing. Call it
+  /// when everything is durable and this process may write. Closing after `trim` calls it again; a slot that
+  /// already has the version needs no flush.
   package func mirrorSlot() throws {
     roundLock.lock()
     defer { roundLock.unlock() }
@@ -438,7 +438,7 @@ package final class CommitPipeline: @unchecked Sendable {
     guard failure == nil else { return }
     do {
       let page = CommitSlot(record: record, identity: identity).page()
-      // Somebody else may have written to it meanwhile, in vain, and gone.
+      // Another handle may have written to it meanwhile, in vain, and closed.
       if isMirrored, (try? holds(page, slot)) ?? false { return }
       try page.withUnsafeBytes { try storage.write($0, at: slot * Layout.pageBytes) }
       try storage.flush()
@@ -448,7 +448,7 @@ package final class CommitPipeline: @unchecked Sendable {
     lock.withLock { state.mirrored = record }
   }
 
-  /// Whether a slot's page has these bytes.
+  /// Returns whether a slot's page has these bytes.
   private func holds(_ page: [UInt8], _ slot: Int) throws -> Bool {
     var found = [UInt8](repeating: 0, count: page.count)
     let offset = slot * Layout.pageBytes
@@ -474,7 +474,8 @@ package final class CommitPipeline: @unchecked Sendable {
     return .poisoned(path: storage.path, cause: cause)
   }
 
-  /// Ends the flusher thread. Commits that it has not flushed are void, and their completions are told so.
+  /// Ends the flusher thread. Commits that it has not flushed are void, and their completions receive the
+  /// reason.
   package func stop() {
     let thread = lock.withLock {
       state.isStopping = true

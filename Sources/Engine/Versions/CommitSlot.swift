@@ -16,14 +16,14 @@ import Base
 package struct CommitSlot: Sendable, Equatable {
   package static let magic: [UInt8] = Array("SheafDB\n".utf8)
   package static let format: UInt32 = 1
-  /// The format of a version with a history: a program that knows only format 1 would write over its pages
+  /// The format of a version with a history. A program that knows only format 1 would write over its pages
   /// and those of kept versions.
   package static let formatWithHistory: UInt32 = 2
-  /// The format of a version whose history has pending tables. These share pages with the visible tables; a
+  /// The format of a version whose history has pending tables, which share pages with the visible tables. A
   /// program that knows only format 2 would count a shared page for one of the two, and free it.
   package static let formatWithPending: UInt32 = 3
-  /// Added to the format when keys have several columns: a program that knows only formats 1 to 3 would not
-  /// keep them unique.
+  /// Added to the format when keys have several columns, which a program that knows only formats 1 to 3 would
+  /// not keep unique.
   package static let compoundKeys: UInt32 = 3
   static let formats = format...formatWithPending + compoundKeys
   package static let encodedBytes = 80
@@ -37,7 +37,7 @@ package struct CommitSlot: Sendable, Equatable {
     self.identity = identity
   }
 
-  /// The slot's whole page.
+  /// The whole page of the slot.
   package func page() -> [UInt8] {
     var writer = ByteWriter(capacity: Layout.pageBytes)
     writer.append(Self.magic)
@@ -53,13 +53,13 @@ package struct CommitSlot: Sendable, Equatable {
   }
 
   /// The first slot's page in the copy that a compaction writes, and in the compacted file until the newest
-  /// version has been written there.
+  /// version is written there.
   package static let temporaryPage: [UInt8] =
     CompanionFile.Mark.temporary.bytes
     + [UInt8](repeating: 0, count: Layout.pageBytes - CompanionFile.Mark.temporary.bytes.count)
 
-  /// The first slot's page while a database is being created: flushed before anything else is written, and
-  /// overwritten by the first commit.
+  /// The first slot's page while a database is created: flushed before all other writes, and overwritten by
+  /// the first commit.
   package static let creationPage: [UInt8] = {
     let mark = Array("SheafNew database without a first version\n".utf8)
     return mark + [UInt8](repeating: 0, count: Layout.pageBytes - mark.count)
@@ -70,7 +70,7 @@ package struct CommitSlot: Sendable, Equatable {
     /// Never written: all zeros, or the mark of a compaction's copy.
     case empty
     case valid(CommitSlot)
-    /// The checksum matches, but the format is unknown to this program.
+    /// The checksum matches, but this program does not know the format.
     case otherFormat(UInt32)
     case damaged(String)
     case foreign
@@ -114,7 +114,7 @@ package struct CommitSlot: Sendable, Equatable {
     }
   }
 
-  /// True when a valid slot's page holds nothing but the slot.
+  /// Returns whether a valid slot's page has only zeros after the slot.
   package static func restIsZero(_ page: UnsafeRawBufferPointer) -> Bool {
     page.dropFirst(encodedBytes).allSatisfy { $0 == 0 }
   }
@@ -131,7 +131,7 @@ extension VersionRecord {
   }
 }
 
-/// A random name given to a database when it is created.
+/// A random name that a database gets when it is created.
 package struct DatabaseIdentity: Sendable, Hashable {
   package var high: UInt64
   package var low: UInt64

@@ -1,9 +1,9 @@
 import Base
 
-/// Finding or creating the lock file, and joining its participants.
+/// Finds or creates the lock file, and joins its participants.
 extension Coordination {
-  /// Opens the lock file and takes the registration and presence locks; true when nobody else has the
-  /// database open.
+  /// Opens the lock file and takes the registration and presence locks; returns true when no other handle has
+  /// the database open.
   ///
   /// - Throws: `ObstructionError` when something that is not Sheaf's has the name; `CoordinationError.held`;
   ///   `EngineError.cancelled`; `SystemError`.
@@ -12,7 +12,7 @@ extension Coordination {
   {
     var patience: Patience? = Patience(waiting, least: momentSeconds)
     // Several handles that wait for one compaction also hold the registration lock for moments; the notice
-    // names the compaction, not these.
+    // must name the compaction, not these.
     var obstacle = Held.registration
     while true {
       let descriptor = try register(path, database, obstacle, &patience)
@@ -24,7 +24,7 @@ extension Coordination {
             descriptor, .shared, at: LockByte.presence, length: 1, wait: false, path: path)
         {
           // Releases the registration lock during the pause: otherwise others would wait for it, and could
-          // not tell that a compaction is the cause.
+          // not determine that a compaction is the cause.
           _ = try System.lock(
             descriptor, .none, at: LockByte.registration, length: 1, wait: false, path: path)
           obstacle = .presence
@@ -33,7 +33,7 @@ extension Coordination {
           System.close(descriptor)
           continue
         }
-        // The last one to leave removes the file; if that happened meanwhile, begin again.
+        // The last participant removes the file; if that has happened meanwhile, start again.
         if try CompanionFile.isNamed(path, descriptor) {
           let size = try System.status(descriptor, path: path).size
           if size < Offset.bytes { try fill(descriptor, from: size, path: path) }
@@ -47,7 +47,7 @@ extension Coordination {
     }
   }
 
-  /// The least wait for locks that are held only for moments, even if the caller wants not to wait.
+  /// The minimum wait for locks that are held only for moments, even if the caller does not want to wait.
   static let momentSeconds = 0.1
 
   /// Opens the lock file and takes the registration lock.
@@ -69,17 +69,18 @@ extension Coordination {
     }
   }
 
-  /// Runs `body` while nobody has the database open nor can open it, then removes the lock file.
+  /// Runs `body` while the database is not open and cannot be opened, then removes the lock file.
   ///
-  /// - Returns: false, and `body` was not run, when somebody has it open: here or in another process.
-  /// - Throws: `CoordinationError.held` when somebody has been opening it for too long; the error of `body`.
+  /// - Returns: false, without running `body`, when this process or another has the database open.
+  /// - Throws: `CoordinationError.held` when another handle has been opening it for too long; the errors of
+  ///   `body`.
   package static func whileUnused(
     _ path: String, database: String, _ body: () throws -> Void
   ) throws -> Bool {
     var patience: Patience? = Patience(Waiting())
     while true {
       let descriptor = try register(path, database, .registration, &patience)
-      // A process that waits for the locks then finds the file gone, and creates another.
+      // A process that waits for the locks then finds the file removed, and creates another.
       defer { System.close(descriptor) }
       guard try CompanionFile.isNamed(path, descriptor) else { continue }
       guard
@@ -94,13 +95,12 @@ extension Coordination {
     }
   }
 
-  /// Writes the whole length of the lock file: if the disk had no room for a hole in it, writing to the
-  /// mapping would end the process. The mark comes first.
+  /// Writes the whole length of the lock file: if the disk had no space for a hole in it, writing to the
+  /// mapping would end the process. The mark is written first.
   private static func fill(_ descriptor: Int32, from start: Int, path: String)
     throws(SystemError)
   {
-    // A file system that writes every block to a new place may have no room even for a page that exists
-    // already.
+    // A file system that writes every block to a new place may lack space even for an existing page.
     if start == 0 { System.writeInPlace(descriptor) }
     let mark = start == 0 ? CompanionFile.Mark.lock.bytes : []
     let bytes = mark + [UInt8](repeating: 0, count: Offset.bytes - start - mark.count)
@@ -131,7 +131,7 @@ extension Coordination {
     else { throw CoordinationError.replaced(path) }
   }
 
-  /// Finds a participant's byte that nobody holds, and clears the reader slots of its last owner.
+  /// Finds a participant's byte that is not locked, and clears the reader slots of its last owner.
   static func takePlace(
     _ descriptor: Int32, _ memory: UnsafeMutableRawPointer, path: String
   ) throws -> (Int, UInt64) {
@@ -140,8 +140,8 @@ extension Coordination {
       descriptor, .exclusive, at: LockByte.participants + index, length: 1, wait: false,
       path: path)
     {
-      // The slots of a killed participant belong to nobody; once the newcomer locks the byte, they would look
-      // alive.
+      // The slots of a killed participant have no owner; once the new participant locks the byte, they would
+      // look alive.
       for slot in 0..<Offset.allSlotCount {
         let owner = word(memory, Offset.readers + slot * 64)
         let left = owner.load()

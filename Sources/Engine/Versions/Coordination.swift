@@ -1,12 +1,11 @@
 import Base
 
-/// What the processes that have one database open share: the newest visible version, the versions
-/// held by readers, and the writers' queue. Kept in a mapped lock file (`FILE-lock`), or in private
-/// memory where no other process can take part (tests, read-only folders).
+/// The state shared by the processes that have one database open: the newest visible version, the versions
+/// held by readers, and the writers' queue. It is in a mapped lock file (`FILE-lock`), or in private memory
+/// where no other process can take part (tests, read-only folders).
 ///
-/// Liveness comes from the kernel: every participant holds a lock on a byte of its own, released
-/// when its process ends, however it ends. So a killed reader pins nothing and a killed writer
-/// blocks nobody.
+/// The kernel shows which participants live: each one locks a byte of its own, and the lock is released when
+/// its process ends, in any way. So a killed reader pins nothing and a killed writer blocks no other.
 ///
 ///     0     8  magic "SheafLck"
 ///     8     8  layout version (5)
@@ -55,11 +54,11 @@ package final class Coordination: @unchecked Sendable {
 
   enum LockByte {
     static let base = 1 << 30
-    /// Shared by all that have the database open; exclusive for setting up and for compaction.
+    /// Shared by all handles that have the database open; exclusive for setting up and for compaction.
     static let presence = base
-    /// Held while joining, and while taking a place in the writers' queue.
+    /// Held while joining, and while taking a seat in the writers' queue.
     static let registration = base + 1
-    /// Held by the process that is writing or has commits that are not durable yet.
+    /// Held by the handle that is writing or has undurable commits.
     static let writing = base + 2
     static let participants = base + 1024
     static let participantCount = 1024
@@ -70,33 +69,33 @@ package final class Coordination: @unchecked Sendable {
   static let magic: UInt64 = 0x6B63_4C66_6165_6853
   static let layoutVersion: UInt64 = 5
 
-  /// The newest version that readers may take; durable unless the storage is private.
+  /// The newest version that readers may use; durable unless the storage is private.
   package let visible: VersionCell
   let memory: UnsafeMutableRawPointer
-  /// The lock file, or nil for private memory.
+  /// The lock file; nil for private memory.
   let descriptor: Int32?
   package let path: String
-  /// The lock file itself, the same for every handle on one database.
+  /// The identity of the lock file, equal for every handle on one database.
   package let identity: FileIdentity
   /// This participant's byte and its token in the reader slots.
   let participant: Int
   let token: UInt64
-  /// The number of this process, for the messages of others that wait.
+  /// The identifier of this process, for messages of others that wait.
   let process = UInt64(System.processIdentifier)
   /// 0: taking part. 1: leaves once no version is held. 2: has left.
   private let wantsToLeave: AtomicWord
   private let leaving = Lock()
-  /// Locks on the present database file; guarded by `leaving`.
+  /// Locks on the current database file; guarded by `leaving`.
   private var locks: FileLocks?
   private let busErrors: BusErrors.MappingNote?
-  /// 1: the right to write is given up once no version behind `unread` is held.
+  /// 1: the right to write is given up once no version later than `unread` is held.
   private let owesWriting = AtomicWord.allocate()
-  /// The version meant by `owesWriting`; guarded by `leaving`.
+  /// The version for `owesWriting`; guarded by `leaving`.
   private var unread: UInt64?
-  /// This handle's share of the count of watchers, 0 or 1.
+  /// This handle's part of the number of watchers, 0 or 1.
   private let ownWatchers = AtomicWord.allocate()
 
-  /// Uses private memory: no other process takes part.
+  /// Uses private memory, where no other process takes part.
   package init(privateFor path: String) throws(SystemError) {
     guard let memory = System.reserve(length: Offset.bytes) else {
       throw SystemError.noMemory("reserve lock memory", path)
@@ -115,12 +114,12 @@ package final class Coordination: @unchecked Sendable {
   /// Joins the participants of a database file. Waits while another one is compacting it or joining.
   ///
   /// - Parameters:
-  ///   - path: of the lock file.
+  ///   - path: the path of the lock file.
   ///   - database: the path of the database, whose owner and permissions the lock file gets.
-  ///   - waiting: for how long.
-  ///   - open: opens (or creates) the database file and returns its identity. Called with the presence lock
-  ///     held, so that it sees the result of a compaction that has just finished. When `alone`, nobody else
-  ///     can join before it returns, and it stores the newest version in the cell.
+  ///   - waiting: how long to wait.
+  ///   - open: opens or creates the database file and returns its identity. Called with the presence lock
+  ///     held, so that it sees the result of a compaction that has just finished. When `alone`, no other
+  ///     handle can join before it returns, and it stores the newest version in the cell.
   /// - Throws: `CoordinationError.replaced` when others have another file open under this name, `.held` after
   ///   too long a wait; `EngineError.cancelled`.
   package init(
@@ -147,8 +146,8 @@ package final class Coordination: @unchecked Sendable {
       do {
         visible = VersionCell(memory + Offset.visible)
         if alone {
-          // Nobody else is here: data left by a crash is void. The mark alone stays valid all the time, since
-          // it says that the file is Sheaf's.
+          // There is no other participant, so data left by a crash is void. Only the mark stays valid all the
+          // time, since it says that the file is Sheaf's.
           Self.word(memory, 0).store(Self.magic)
           (memory + 8).initializeMemory(as: UInt8.self, repeating: 0, count: Offset.bytes - 8)
         }
@@ -164,7 +163,7 @@ package final class Coordination: @unchecked Sendable {
           try Self.verifyHeader(memory, path: path, identity: identity)
         }
         (participant, token) = try Self.takePlace(descriptor, memory, path: path)
-        // Always granted at once: this handle holds the lock already, shared or exclusive.
+        // Always granted at once, as this handle holds the lock already, shared or exclusive.
         _ = try System.lock(
           descriptor, .shared, at: LockByte.presence, length: 1, wait: false, path: path)
         Self.word(memory, Offset.registering).store(0)
@@ -176,7 +175,7 @@ package final class Coordination: @unchecked Sendable {
         throw error
       }
     } catch {
-      // No other process has seen the file, so there is nothing to coordinate.
+      // No other process has seen the file, so nothing needs coordination.
       if alone, (try? CompanionFile.isNamed(path, descriptor)) == true {
         try? System.remove(path)
       }
@@ -202,8 +201,8 @@ package final class Coordination: @unchecked Sendable {
 
   // MARK: Being alone
 
-  /// Takes the database for this participant alone; false when another process or another handle
-  /// has it open. Opening waits until `shareAgain`.
+  /// Takes exclusive use of the database; returns false when another process or handle has it open. Opening
+  /// waits until `shareAgain`.
   package func becomeAlone() throws(SystemError) -> Bool {
     guard let descriptor else { return true }
     let isAlone = try System.lock(
@@ -220,10 +219,10 @@ package final class Coordination: @unchecked Sendable {
       descriptor, .shared, at: LockByte.presence, length: 1, wait: false, path: path)
   }
 
-  /// While alone: the database is now another file (compaction has renamed a new one into place).
+  /// Adopts another file as the database, during exclusive use: compaction has renamed a new one into place.
   ///
   /// - Parameter first: the first version of the new file. Snapshots of earlier versions read the earlier
-  ///   file, which lives as long as they do.
+  ///   file, which exists as long as they do.
   package func adopt(_ identity: FileIdentity, _ locks: FileLocks?, first: UInt64) {
     attend(with: locks)
     word(Offset.firstVersion).store(first)
@@ -234,8 +233,8 @@ package final class Coordination: @unchecked Sendable {
   /// Sets the file locks that end when this handle leaves.
   package func attend(with locks: FileLocks?) { leaving.withLock { self.locks = locks } }
 
-  /// Stops taking part, and removes the lock file if nobody else does. Call when no transaction is open. A
-  /// version that this handle still holds must stay visible to later participants: then the handle leaves
+  /// Leaves, and removes the lock file if there is no other participant. Call it when no transaction is open.
+  /// A version that this handle still holds must stay visible to later participants: the handle then leaves
   /// when the version is released.
   package func leave() throws(SystemError) {
     leaving.lock()
@@ -244,23 +243,23 @@ package final class Coordination: @unchecked Sendable {
     try leaveIfUnused()
   }
 
-  /// Called after a version was released.
+  /// Handles the release of a version.
   func releasedVersion() {
     if owesWriting.load() == 1 { endWritingIfUnread() }
     guard wantsToLeave.load() == 1 else { return }
     leaving.withLock {
-      // The kernel releases the locks with the descriptor in any case; at worst the file is left behind.
+      // The kernel releases the locks with the descriptor in any case; at worst the file remains.
       try? leaveIfUnused()
     }
   }
 
   private func leaveIfUnused() throws(SystemError) {
     guard let descriptor, !holdsVersions, wantsToLeave.exchange(1, with: 2) else { return }
-    // Before the lock file is removed: the creator of the next one must not meet the locks of this one.
+    // Before the lock file is removed: the creator of the next one must not find the locks of this one.
     try locks?.leave()
     let registered = try System.lock(
       descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
-    // Without the registration lock another process may be about to join: then the file stays.
+    // Without the registration lock another process may be joining; then the file stays.
     if registered {
       note(.registration, isHeld: true)
       if try becomeAlone(), try isInPlace() { try System.remove(path) }
@@ -274,7 +273,7 @@ package final class Coordination: @unchecked Sendable {
 
   private var holdsVersions: Bool { holdsVersions(after: nil) }
 
-  /// Whether this handle holds a version later than `version`; nil: any version.
+  /// Returns whether this handle holds a version later than `version`; nil: any version.
   private func holdsVersions(after version: UInt64?) -> Bool {
     let used = min(Int(clamping: word(Offset.usedReaderSlots).load()), Offset.allSlotCount)
     return (0..<used).contains { slot in
@@ -285,7 +284,7 @@ package final class Coordination: @unchecked Sendable {
 
   // MARK: Telling other processes
 
-  /// From now on this handle is woken when others publish a version.
+  /// Makes other handles wake this one when they publish a version.
   func beginWatching() {
     ownWatchers.store(1)
     _ = word(Offset.watchers).increment()
@@ -296,13 +295,13 @@ package final class Coordination: @unchecked Sendable {
     word(Offset.watchers).decrement()
   }
 
-  /// Wakes the other handles that watch. To be called after a version was published.
+  /// Wakes the other handles that watch. Call it after publishing a version.
   ///
-  /// Cost: two atomic loads when nobody watches, else one system call.
+  /// Cost: two atomic loads without watchers, otherwise one system call.
   func announce() {
     guard let descriptor, word(Offset.watchers).load() > ownWatchers.load() else { return }
     let byte: [UInt8] = [0]
-    // If it fails, the watchers still look by themselves before long.
+    // If it fails, the watchers still check once in a while.
     byte.withUnsafeBytes { try? System.write(descriptor, at: Offset.touched, $0, path: path) }
   }
 
@@ -329,9 +328,9 @@ package final class Coordination: @unchecked Sendable {
     return isTaken
   }
 
-  /// Takes the right to write, waiting for it.
+  /// Waits for the right to write and takes it.
   ///
-  /// - Parameter patience: nil: as long as it takes.
+  /// - Parameter patience: nil: no limit.
   /// - Throws: `CoordinationError.held`, `EngineError.cancelled`, `SystemError`.
   package func beginWriting(_ patience: inout Patience?) throws {
     guard let descriptor else { return }

@@ -1,6 +1,6 @@
 import Base
 
-/// Why participants of a database could not be joined, or did not give up a lock.
+/// Why joining the participants of a database failed, or a lock was not released.
 package enum CoordinationError: Error, Equatable, CustomStringConvertible {
   case foreignLockFile(String)
   case replaced(String)
@@ -10,7 +10,7 @@ package enum CoordinationError: Error, Equatable, CustomStringConvertible {
   case tooManyParticipants(String, Int)
   case tooManyReaders(String, Int)
   case tooManyWriters(String, Int)
-  /// Another participant held the lock for longer than the wait.
+  /// Another participant held the lock longer than the wait.
   case held(Coordination.Held, lockFile: String, process: Int32?, seconds: Double)
 
   package var description: String {
@@ -50,15 +50,15 @@ package enum CoordinationError: Error, Equatable, CustomStringConvertible {
 }
 
 extension Coordination {
-  /// The locks that one participant holds exclusively, and others wait for.
+  /// The locks that one participant holds exclusively while others wait.
   package enum Held: Sendable, Equatable {
     case registration
     case presence
     case turn
     case writing
 
-    /// The word for the process that holds the lock, which the system does not tell; 0: no process has noted
-    /// itself.
+    /// The word for the process that holds the lock, which the system does not reveal; 0: no process has set
+    /// it.
     var place: Int {
       switch self {
       case .registration: Offset.registering
@@ -80,7 +80,8 @@ extension Coordination {
     }
   }
 
-  /// The process that holds the lock, by the system or its own note; nil when that process has ended.
+  /// The process that holds the lock, from the system or the process's own note; nil when that process has
+  /// ended.
   static func holder(_ what: Held, at byte: Int, _ descriptor: Int32, path: String) -> Int32? {
     if let process = System.lockHolder(descriptor, at: byte, length: 1) { return process }
     var word: UInt64 = 0
@@ -93,9 +94,9 @@ extension Coordination {
     return process
   }
 
-  /// Takes a lock that others release after a moment or a while.
+  /// Waits for a lock that others release after a moment or a while, and takes it.
   ///
-  /// - Parameter patience: nil: waits in the kernel, as long as it takes.
+  /// - Parameter patience: nil: waits in the kernel, without a limit.
   /// - Throws: `CoordinationError.held` when they do not release it in time; `EngineError.cancelled`;
   ///   `SystemError`.
   static func take(
@@ -109,9 +110,9 @@ extension Coordination {
     }
   }
 
-  /// Pauses for a moment, while another participant has a lock.
+  /// Pauses briefly while another participant has a lock.
   ///
-  /// - Throws: `CoordinationError.held` when the time to wait is over; `EngineError.cancelled`.
+  /// - Throws: `CoordinationError.held` at the end of the time to wait; `EngineError.cancelled`.
   static func pause(
     for what: Held, at byte: Int, _ descriptor: Int32, path: String, _ patience: inout Patience?
   ) throws {
@@ -125,7 +126,7 @@ extension Coordination {
     }
   }
 
-  /// Notes that this process holds the lock. Call it after taking the lock, and before releasing it.
+  /// Notes whether this process holds the lock. Call it after taking the lock, and before releasing it.
   func note(_ what: Held, isHeld: Bool) {
     word(what.place).store(isHeld ? process : 0)
   }

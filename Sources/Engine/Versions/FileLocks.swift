@@ -1,28 +1,28 @@
 import Base
 
-/// Locks on bytes of the database file itself, far behind its end, where nothing is stored. They serve
+/// Locks on bytes of the database file itself, far beyond its end, where nothing is stored. They are for
 /// handles that cannot write the lock file, or have joined another one.
 ///
 ///     1 << 61    a byte for each version: shared by the handles that read it
 ///     1 << 62    a byte for each lock file: shared by its handles that can write
 ///     5 << 60    a byte for each lock file: shared by its handles that read, and publish versions there only
 ///
-/// Taking a shared lock needs only the right to read, and the kernel releases it when its owner ends. The
-/// kernel does not tell the owners of locks, and nobody needs to know them.
+/// Taking a shared lock requires only permission to read, and the kernel releases it when its owner ends. The
+/// kernel does not reveal the owners of locks; they are not needed.
 ///
-/// **Versions.** A handle that has no lock file (another user's folder, a medium that cannot be written), or
-/// that shares the file with handles of another lock file (hard links), finds the newest version in the
-/// commit slots, locks its byte, and looks at the slots again; if another version is the newest now, it
-/// starts over. A writer asks for the locked bytes in the order that `Database.versionsToKeep` proves.
+/// **Versions.** A handle without a lock file (another user's folder, a read-only medium), or one that shares
+/// the file with handles of another lock file (hard links), finds the newest version in the commit slots,
+/// locks its byte, and reads the slots again; if another version is the newest now, it starts again. A writer
+/// queries the locked bytes in the order that `Database.versionsToKeep` proves.
 ///
 /// **Lock files.** Handles with different lock files do not see each other's slots and queue. So a handle
-/// that can write locks the byte of its lock file and then looks for the bytes of others. Of two such handles
-/// at least one sees the other, and refuses. A reader does likewise. It locks versions from then on if it
-/// finds a writer of another lock file, or if the file has several names.
+/// that can write locks the byte of its lock file and then queries the bytes of others. Of two such handles
+/// at least one sees the other, and refuses to open. A reader does the same; it locks versions from then on
+/// if it finds a writer of another lock file, or if the file has several names.
 ///
 /// Thread rule: any thread.
 package final class FileLocks: @unchecked Sendable {
-  // @unchecked: `counts` and `presence` are guarded by `lock`.
+  // @unchecked: `lock` guards `counts` and `presence`.
   enum LockByte {
     static let versions = 1 << 61
     static let versionCount = 1 << 61
@@ -37,12 +37,12 @@ package final class FileLocks: @unchecked Sendable {
   /// True for a handle whose versions writers see only by these locks.
   package let locksVersions: Bool
   private let lock = Lock()
-  /// How many holds share the lock of a version.
+  /// The number of holds that share the lock of a version.
   private var counts: [UInt64: Int] = [:]
   /// The byte that shows this handle to writers of other lock files.
   private var presence: Int?
 
-  /// - Parameter lockFile: the lock file that the handle has joined; nil when it has none.
+  /// - Parameter lockFile: the lock file that the handle has joined; nil when there is none.
   /// - Throws: `CoordinationError.openElsewhere` when the handle can write and there are handles of another
   ///   lock file.
   package init(_ storage: FileStorage, lockFile: FileIdentity?) throws {
@@ -80,7 +80,7 @@ package final class FileLocks: @unchecked Sendable {
     }
   }
 
-  /// The same locks on the file that a compaction has put in the place of this one.
+  /// The same locks on the file with which a compaction has replaced this one.
   package func moved(to storage: FileStorage) throws -> FileLocks {
     try FileLocks(storage, lockFile: lockFile)
   }
@@ -91,7 +91,7 @@ package final class FileLocks: @unchecked Sendable {
     }
   }
 
-  /// The number of a lock file's byte. Two lock files have different ones, except by a collision of hashes.
+  /// The number of a lock file's byte. Two lock files have different numbers, unless their hashes collide.
   private static func number(of lockFile: FileIdentity) -> Int {
     var writer = ByteWriter()
     writer.append(lockFile.device)
@@ -99,7 +99,7 @@ package final class FileLocks: @unchecked Sendable {
     return Int(Checksum.of(writer.bytes) % UInt64(LockByte.lockFileCount))
   }
 
-  /// Stops taking part. Call when the handle holds no version.
+  /// Leaves. Call it when the handle holds no version.
   func leave() throws(SystemError) {
     lock.lock()
     defer { lock.unlock() }
@@ -110,7 +110,7 @@ package final class FileLocks: @unchecked Sendable {
 
   // MARK: Versions
 
-  /// Holds a version, by its lock, while it lives.
+  /// Holds a version by its lock while this object exists.
   package final class Hold: Sendable {
     package let record: VersionRecord
     private let locks: FileLocks
@@ -123,7 +123,7 @@ package final class FileLocks: @unchecked Sendable {
     deinit { locks.release(record.version) }
   }
 
-  /// Holds the newest version that the slots name; nil for a handle that does not lock versions.
+  /// Holds the newest version named by the slots; nil for a handle that does not lock versions.
   ///
   /// - Throws: `CoordinationError.tooFast`, `SystemError`, `EngineError.damaged`.
   package func holdNewest() throws -> Hold? {
@@ -140,7 +140,7 @@ package final class FileLocks: @unchecked Sendable {
   /// Holds a version that the newest one keeps; nil for a handle that does not lock versions.
   ///
   /// - Parameter find: finds the version in the history of the newest one.
-  /// - Throws: the errors of `find` and of `holdNewest`.
+  /// - Throws: the errors of `find` and `holdNewest`.
   package func hold(_ find: (_ newest: VersionRecord) throws -> VersionRecord) throws -> Hold? {
     guard locksVersions else { return nil }
     for _ in 0..<1000 {
@@ -155,10 +155,10 @@ package final class FileLocks: @unchecked Sendable {
     throw CoordinationError.tooFast(storage.path)
   }
 
-  /// The newest version that the slots name.
+  /// The newest version named by the slots.
   ///
   /// A slot that is being written can be read half old and half new; the other one then names the durable
-  /// version, which is as good. But a damaged slot may have named a newer version that a running writer
+  /// version, which is equally good. But a damaged slot may have named a newer version that a running writer
   /// knows: then the version of the other slot is not safe, and the call throws.
   package func newest() throws -> VersionRecord {
     let found = try Recovery.runAmongWriters(storage)
@@ -197,11 +197,11 @@ package final class FileLocks: @unchecked Sendable {
 
   /// The versions that others hold by locks, in any order.
   ///
-  /// Cost: a system call when there is none.
+  /// Cost: one system call when there are none.
   package func lockedVersions() throws(SystemError) -> [ClosedRange<UInt64>] {
     var found: [ClosedRange<UInt64>] = []
     var unknown = [LockByte.versions..<LockByte.versions + LockByte.versionCount]
-    // The system may return any one of several locks in the range, not only the first.
+    // The system may return any of several locks in the range, not only the first.
     while let range = unknown.popLast() {
       guard !range.isEmpty, let locked = try storage.foreignLock(in: range) else { continue }
       let last = locked.upperBound - 1 - LockByte.versions

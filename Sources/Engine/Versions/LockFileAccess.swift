@@ -1,10 +1,10 @@
 import Base
 
-/// Gives the lock file the access rights of its database. A user who may not open the database can then hold
-/// no locks on the lock file, either, for which others would wait.
+/// Gives the lock file the access rights of its database. A user who may not open the database then cannot
+/// hold locks on the lock file either, for which others would wait.
 enum LockFileAccess {
-  /// Opens the lock file of a database, and creates it where it is missing: for its owner, and for users who
-  /// have the same rights to the database through their group and as others.
+  /// Opens the lock file of a database, or creates it: for its owner, and for users who have equal rights to
+  /// the database through their group and as others.
   ///
   /// - Throws: `ObstructionError` when something that is not Sheaf's has the name; `SystemError`.
   static func open(_ path: String, _ database: String) throws -> Int32 {
@@ -19,7 +19,7 @@ enum LockFileAccess {
     do {
       return try open()
     } catch let error as SystemError where error.isReadOnly {
-      // Another process may have just created it, and be about to set its permissions.
+      // Another process may have just created it, and not set its permissions yet.
       guard let database, let present = try System.linkStatus(path: path),
         present.permissions != permissions(for: database)
       else { throw error }
@@ -28,17 +28,17 @@ enum LockFileAccess {
     }
   }
 
-  /// Gives the lock file the owner, the group, the permissions and the access list of the database; its owner
-  /// may always write it.
+  /// Gives the lock file the owner, group, permissions and access list of the database; its owner may always
+  /// write it.
   ///
-  /// The permissions of a database may change while it is open: the next user who opens it, and has the right
-  /// to, corrects the lock file.
+  /// The permissions of a database may change while it is open: the next permitted user who opens it corrects
+  /// the lock file.
   ///
   /// - Throws: `SystemError`.
   static func share(_ descriptor: Int32, _ path: String, of database: String) throws(SystemError) {
     let present = try System.status(descriptor, path: path)
     let user = System.userIdentifier
-    // A file with a second name may be somebody else's.
+    // A file with a second name may belong to another user.
     guard present.links == 1, user == 0 || user == present.owner else { return }
     // Opening the database for use reports why it cannot be opened.
     guard let model = try? System.openRegular(database, writable: false) else { return }

@@ -2,8 +2,8 @@
   import Base
 
   extension Coordination {
-    /// A slot that this handle has taken has its token and the version that it holds, and lies below the
-    /// number of used slots.
+    /// A slot that this handle has taken has its token and the version that it holds, and is below the number
+    /// of used slots.
     ///
     /// Checked whenever a version is held.
     ///

@@ -6,7 +6,7 @@ package struct HeldVersion: Sendable, Equatable {
   package let record: VersionRecord
 }
 
-/// The reader slots: 64 bytes each in the memory the participants share.
+/// The reader slots: 64 bytes each in the memory that the participants share.
 ///
 ///     0  owner's token (0: the slot is free)
 ///     8  version held (0: being set up)
@@ -14,15 +14,16 @@ package struct HeldVersion: Sendable, Equatable {
 ///     56 the newest version when it was taken: which file a kept version is of, whose number may be lower
 ///        than the file's first
 ///
-/// Holding a version takes a few atomic stores: no lock, no waiting, no system call. The order is what makes
-/// it safe: a reader publishes the version it is about to use and then looks whether it is still the
-/// newest; a writer reads what its pipeline keeps and then looks at the slots (`Database.versionsToKeep`).
+/// Holding a version takes a few atomic stores: no lock, no waiting, no system call. Their order makes it
+/// safe: a reader publishes the version that it will use, and then checks that it is still the newest; a
+/// writer reads what its pipeline keeps, and then reads the slots (`Database.versionsToKeep`).
 extension Coordination {
   /// Holds the newest version that `newest` returns, until `release`; or, with `since`, a kept version.
   ///
-  /// - Parameter since: for a kept version: a version of the same file that is no later than the newest one
-  ///   when this is called; it tells which file the kept one is of.
-  /// - Parameter usesSpare: takes a slot reserved for inspection when no other is free.
+  /// - Parameters:
+  ///   - usesSpare: whether to take a slot reserved for inspection when no other is free.
+  ///   - since: for a kept version, a version of the same file that is not later than the newest one now; it
+  ///     identifies the file.
   /// - Throws: `CoordinationError.tooManyReaders` when every slot is taken.
   package func hold(
     usesSpare: Bool = false, since: UInt64? = nil, _ newest: () throws -> VersionRecord
@@ -59,7 +60,7 @@ extension Coordination {
     word(Offset.readers + slot * 64 + index * 8)
   }
 
-  /// Lets a test's scheduler choose who goes first.
+  /// Switches threads in tests with a scheduler.
   @inline(__always)
   private func reach(_ slot: Int, changes: Bool) {
     #if DEBUG
@@ -70,7 +71,7 @@ extension Coordination {
   private func claimSlot(usesSpare: Bool) throws -> Int {
     let count = usesSpare ? Offset.allSlotCount : Offset.readerSlotCount
     if let slot = freeSlot(count) { return slot }
-    // Some slots may be of processes that were killed.
+    // Some slots may belong to processes that were killed.
     _ = try heldVersions()
     if let slot = freeSlot(count) { return slot }
     throw CoordinationError.tooManyReaders(path, Offset.readerSlotCount)
@@ -99,13 +100,12 @@ extension Coordination {
     readerWord(slot, 1).store(record.version)
   }
 
-  /// Every version of the present file that a living reader holds, of any process. Frees the slots of dead
-  /// ones.
+  /// Every version of the current file that a living reader of any process holds. Frees the slots of dead
+  /// readers.
   ///
-  /// A reader that is just taking a version may name one whose pages are reused already, until it looks
-  /// again.
+  /// A reader that is registering may name a version whose pages are already reused, until its check.
   ///
-  /// - Complexity: O(slots ever used); one system call for each other process that holds something.
+  /// - Complexity: O(slots ever used), plus one system call for each other process that holds a version.
   package func heldVersions() throws(SystemError) -> [HeldVersion] {
     var held: [HeldVersion] = []
     var alive: [UInt64: Bool] = [token: true]
@@ -120,13 +120,13 @@ extension Coordination {
         continue
       }
       let version = readerWord(slot, 1).load()
-      // Skips slots being set up, whose reader has yet to check that its version is still the newest, and
-      // readers of a file that has been replaced.
+      // Skips slots being set up, whose readers have not yet checked that their version is the newest, and
+      // readers of a file that was replaced.
       if version == 0 || readerWord(slot, 7).load() < first { continue }
       let record = VersionRecord(
         version: version, offset: readerWord(slot, 2).load(), length: readerWord(slot, 3).load(),
         checksum: readerWord(slot, 4).load(), end: readerWord(slot, 5).load())
-      // The slot has been taken again: its new holder looks at the newest version after this.
+      // The slot was taken again: its new holder checks the newest version after this.
       guard readerWord(slot, 1).load() == version, readerWord(slot, 0).load() == owner else {
         continue
       }

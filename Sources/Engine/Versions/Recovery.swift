@@ -3,18 +3,18 @@ import Base
 /// Finds the newest valid version of a file.
 package struct Recovery: Sendable {
   package let record: VersionRecord
-  /// The slot that holds it.
+  /// The slot that names it.
   package let slot: Int
   package let identity: DatabaseIdentity
-  /// What is wrong with the other slot; nil when it is fine. An earlier version may have been lost.
+  /// The fault of the other slot; nil when there is none. A later version may have been lost.
   package let fallback: String?
 
-  /// Reads both slots and takes the newest whose root block is sound.
+  /// Reads both slots and takes the newest version whose root block is sound.
   ///
-  /// A slot lies within one sector, which a power cut leaves old or new but never mixed: a slot that
-  /// is neither valid nor empty was damaged by something else, and `fallback` says so.
+  /// A slot is within one sector, which a power cut leaves old or new but never mixed. A slot that is neither
+  /// valid nor empty was damaged by something else, which `fallback` reports.
   ///
-  /// - Throws: `EngineError.notADatabase`, `.newerFormat`, `.damaged` naming the slots, or `.system`.
+  /// - Throws: `EngineError.notADatabase`, `.newerFormat`, `.damaged`, naming the slots, or `.system`.
   package static func run(_ storage: any Storage) throws -> Recovery {
     let readings = try read(storage)
     let length = try storage.length()
@@ -55,14 +55,14 @@ package struct Recovery: Sendable {
       reason: problems.compactMap { $0 }.joined(separator: "; "))
   }
 
-  /// Does the same while others may be committing.
+  /// Like `run`, while other handles may be committing.
   ///
   /// A slot that is being written can be read half old and half new, and the root block that it names can be
   /// overwritten before it is read. So a fault counts only if both slots have stayed the same for some
   /// milliseconds.
   ///
   /// - Throws: the errors of `run`, and `CoordinationError.tooFast` when the slots have not stayed the same
-  ///   for so long within a minute.
+  ///   for that long within a minute.
   package static func runAmongWriters(_ storage: any Storage) throws -> Recovery {
     let end = System.monotonicNanoseconds &+ 60_000_000_000
     var (before, timesSame) = (try read(storage), 0)
@@ -78,10 +78,10 @@ package struct Recovery: Sendable {
     }
   }
 
-  /// True for a file in which no version was ever committed: an empty file, the mark of a creation with
-  /// anything behind it, or zeros and perhaps the first catalogue. Any other file belongs to somebody.
+  /// Returns whether no version was ever committed to a file: it is empty, has the mark of a creation and
+  /// anything after it, or zeros and perhaps the first catalogue. Any other file may contain user data.
   ///
-  /// - Parameter catalogue: the bytes that creation writes behind the slots.
+  /// - Parameter catalogue: the bytes that creation writes after the slots.
   package static func isUnborn(_ storage: any Storage, catalogue: [UInt8]) throws -> Bool {
     let length = try storage.length()
     guard length <= Layout.firstBlockOffset + Layout.pageBytes else { return false }
@@ -98,7 +98,7 @@ package struct Recovery: Sendable {
       && (zip(block, catalogue).allSatisfy(==) || block.allSatisfy { $0 == 0 })
   }
 
-  /// True when neither slot looks like one: the file is not a database.
+  /// Returns whether neither slot resembles a slot: the file is not a database.
   package static func isForeign(_ storage: any Storage) throws -> Bool {
     try read(storage).allSatisfy { $0 == .foreign || $0 == .empty }
   }

@@ -2,18 +2,18 @@ import Base
 
 /// The newest visible version, in memory that threads or processes share.
 ///
-///     0   8  how many versions were published
-///     8  40  record of an even count: version, root offset, root length, root checksum, end
-///     48 40  record of an odd count
+///     0   8  the number of versions published
+///     8  40  record of an even number: version, root offset, root length, root checksum, end
+///     48 40  record of an odd number
 ///
 /// The upper half of a length is 1 for a version with a history (`VersionRecord.lengthWord`).
 ///
-/// The one writer fills the record that is not in use and then increments the count. Readers take the record
-/// that the count selects and start over only if the count changed meanwhile: they never block the writer nor
-/// each other, and a writer that is interrupted or killed half-way leaves them the version before. They must
-/// not fall back to an older one, whose pages may have been overwritten.
+/// The single writer fills the record that is not in use, and then increments the number. Readers take the
+/// record that the number selects, and start again only if the number has changed meanwhile: they block
+/// neither the writer nor each other, and a writer that is interrupted or killed half-way leaves them the
+/// version before. They must not use an older one, whose pages may have been overwritten.
 package struct VersionCell: @unchecked Sendable {
-  // @unchecked: every word is an atomic; the memory outlives the cell by its owner's promise.
+  // @unchecked: every word is an atomic; the owner ensures that the memory outlives the cell.
   private let memory: UnsafeMutableRawPointer
 
   package static let encodedBytes = 128
@@ -29,7 +29,7 @@ package struct VersionCell: @unchecked Sendable {
     AtomicWord(memory + 8 + Int(count & 1) * 40 + index * 8)
   }
 
-  /// Lets a test's scheduler choose who goes first.
+  /// Switches threads in tests with a scheduler.
   @inline(__always)
   private func reach(changes: Bool) {
     #if DEBUG
@@ -37,7 +37,7 @@ package struct VersionCell: @unchecked Sendable {
     #endif
   }
 
-  /// Publishes a version. Only the owner of the writer's place may call it.
+  /// Publishes a version. Only for the thread that has the writers' turn.
   package func store(_ record: VersionRecord) {
     reach(changes: true)
     let count = published.load() &+ 1

@@ -1,4 +1,4 @@
-/// Holds a version: while it lives, no page of the version is written.
+/// Holds a version: while this object exists, no page of the version is written.
 ///
 /// Thread rule: any thread.
 package final class VersionHold: Sendable {

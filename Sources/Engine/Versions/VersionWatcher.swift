@@ -2,25 +2,25 @@ import Base
 
 /// Notices versions that other processes make visible, on a thread of its own.
 ///
-/// A writer touches the lock file after it has published a version (`Coordination.announce`), which wakes
-/// this thread. The thread also looks once a second, in case a writer was killed between the two, and more
-/// often where files cannot be watched.
+/// After publishing a version, a writer touches the lock file (`Coordination.announce`), which wakes this
+/// thread. The thread also checks once a second, in case a writer was killed between the two, and more often
+/// where files cannot be watched.
 ///
 /// Thread rule: any thread; `look` is called on the watcher's thread.
 package final class VersionWatcher: Sendable {
   private let watch: FileWatch
   private let thread: Thread
 
-  /// Milliseconds between looks: while writes wake the thread, and while nothing does.
+  /// The milliseconds between checks: while writes wake the thread, and while nothing does.
   private static let rarely: Int32 = 1000
   private static let often: Int32 = 50
 
   /// Starts watching.
   ///
-  /// - Parameter look: called with the newest version that other processes can see, whenever there
-  ///   may be a newer one; and once at the start.
+  /// - Parameter look: called with the newest version that other processes can see, whenever there may be a
+  ///   newer one, and once at the start.
   /// - Returns: nil for private memory, where no other process takes part.
-  /// - Throws: `SystemError` when there is no descriptor or thread to be had.
+  /// - Throws: `SystemError` when no descriptor or thread is available.
   package init?(
     _ coordination: Coordination, watchesFile: Bool, look: @escaping @Sendable (UInt64) -> Void
   ) throws(SystemError) {
@@ -28,7 +28,7 @@ package final class VersionWatcher: Sendable {
     let watch = try FileWatch(descriptor, path: coordination.path, watches: watchesFile)
     self.watch = watch
     thread = try Thread(name: "sheaf-watcher") {
-      // Before the first look: a writer publishes and then asks whether anybody watches.
+      // Before the first check: a writer publishes first, and then reads the number of watchers.
       if watch.isWatching { coordination.beginWatching() }
       defer { if watch.isWatching { coordination.endWatching() } }
       repeat {
@@ -37,7 +37,7 @@ package final class VersionWatcher: Sendable {
     }
   }
 
-  /// Ends the thread after the call of `look` that is running, unless that call is the caller.
+  /// Ends the thread after the running call of `look`, or without waiting if that call is the caller.
   package func stop() {
     watch.stop()
     thread.join()

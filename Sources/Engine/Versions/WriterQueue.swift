@@ -1,39 +1,39 @@
 import Base
 
-/// The writers' queue: one writer at a time, in the order of asking, across threads and processes.
+/// The writers' queue: one writer at a time, in the order of requests, across threads and processes.
 ///
-/// A writer takes a ticket and a seat (a byte of the lock file that it locks in the kernel), then waits on
+/// A writer takes a ticket and a seat (a byte of the lock file that it locks in the kernel), then waits for
 /// the seat of the writer just before it, as in a CLH queue lock. A seat's lock ends with its owner, so a
-/// killed writer lets the next one through. Taking a seat takes a moment: the wait for it has the limit of
-/// opening a file. The wait for the turn lasts as long as the transactions before it.
+/// killed writer lets the next one through. The wait for a seat has the limit of opening a file, as seats are
+/// taken in a moment. The wait for the turn lasts as long as the transactions before it.
 ///
-/// **Resting.** A writer that leaves while nobody has come after it keeps its seat locked, without a ticket.
-/// If still nobody has come, it sits down again with its old ticket, without a system call. Two orders make
-/// that safe. A newcomer first takes a ticket, which changes the number of the next ticket, and then looks at
-/// the seats. A writer that sits down again first shows its ticket, and then looks at that number. So of the
-/// two at least one sees the other: if the newcomer does not see the ticket, it has changed the number before
-/// the other looks, and that one then gives up its seat and queues behind. A writer that leaves takes away
-/// its ticket first, and then looks at the number: a newcomer that waits for the seat has changed it, and is
-/// let through.
+/// **Resting.** A writer that leaves before another one has come keeps its seat locked, without a ticket. If
+/// still no other has come, it resumes its old ticket, without a system call. Two orders make that safe. A
+/// newcomer first takes a ticket, which changes the number of the next ticket, and then reads the seats. A
+/// writer that resumes its ticket first shows it, and then reads that number. So at least one of the two sees
+/// the other: if the newcomer does not see the ticket, it has changed the number before the other reads it,
+/// and the other then gives up its seat and queues again. A writer that leaves first removes its ticket, and
+/// then reads the number: a newcomer that waits for the seat has changed it, and is let through.
 ///
-/// A resting writer behind which somebody has come keeps its seat in vain until its next turn. So that such
-/// seats never fill the queue, however many handles have written, only half of all seats are for resting.
+/// A resting writer keeps its seat in vain, until its next turn, once another one has come after it. So that
+/// such seats never fill the queue, however many handles have written, only half of all seats are for
+/// resting.
 package final class WriterQueue: @unchecked Sendable {
-  // @unchecked: everything that changes is guarded by `lock` or lives in shared atomics.
+  // @unchecked: `lock` guards all mutable state, except that in shared atomics.
   private let coordination: Coordination
   private static let restingSeats = Coordination.Offset.seatCount / 2
-  /// How long a writer waits for locks that others hold for a moment.
+  /// How long a writer waits for locks that are held only for moments.
   private let waiting: Waiting
   private let lock = Lock()
   /// Descriptors whose seats are free for the next writer of this process.
   private var idle: [Int32] = []
-  /// The turn that a writer of this handle has left and may take up again.
+  /// The turn that a writer of this handle has left and may resume.
   private var resting: Turn?
-  /// The last ticket of this handle that came to its turn.
+  /// The last ticket of this handle that had its turn.
   private var ownTicket: UInt64 = 0
-  /// For tests: true lets the system fail to unlock.
+  /// For tests: returns true to simulate a failure of unlocking.
   package var refusesToUnlock: (@Sendable () -> Bool)?
-  /// In private memory: the tickets given out and served.
+  /// In private memory: the tickets assigned and served.
   private var lastTicket: UInt64 = 0
   private var served: UInt64 = 0
 
@@ -53,16 +53,16 @@ package final class WriterQueue: @unchecked Sendable {
     fileprivate let descriptor: Int32?
     fileprivate let seat: Int
     fileprivate var ticket: UInt64 = 0
-    /// The time that remains for waiting; nil: as long as it takes.
+    /// The remaining time to wait; nil: no limit.
     package fileprivate(set) var waiting: Waiting?
   }
 
   /// Waits until all earlier writers have finished.
   ///
   /// - Parameters:
-  ///   - waiting: for how long; nil: as long as it takes, in the kernel.
-  ///   - makeWay: called once before waiting for a writer of another handle, which may be waiting for this
-  ///     one's commits to become durable.
+  ///   - waiting: how long to wait; nil: in the kernel, without a limit.
+  ///   - makeWay: called once before waiting for a writer of another handle, which may itself be waiting for
+  ///     this handle's commits to become durable.
   /// - Throws: `CoordinationError`, `EngineError.cancelled`, `SystemError`, and the errors of `makeWay`.
   package func enter(waiting: Waiting? = nil, makeWay: () throws -> Void = {}) throws -> Turn {
     guard coordination.descriptor != nil else {
@@ -81,14 +81,14 @@ package final class WriterQueue: @unchecked Sendable {
       do {
         if hasOthers(before: ticket) { try makeWay() }
         while let before = try seatAhead(of: ticket, descriptor) {
-          // Waits until that writer has left or died, then looks again.
+          // Waits until that writer has left or died, then checks again.
           try Coordination.take(
             .turn, .exclusive, at: Self.byte(before), descriptor, path: path, &patience)
           _ = try System.lock(
             descriptor, .none, at: Self.byte(before), length: 1, wait: false, path: path)
         }
       } catch {
-        // Closing the descriptor gives the seat up.
+        // Closing the descriptor gives up the seat.
         ticketWord(seat).store(0)
         throw error
       }
@@ -103,7 +103,7 @@ package final class WriterQueue: @unchecked Sendable {
 
   private var nextTicket: AtomicWord { coordination.word(Coordination.Offset.nextTicket) }
 
-  /// The turn that was left last, if nobody has come since.
+  /// The turn that was left last; nil if another writer has come since.
   private func sitDownAgain(_ waiting: Waiting?) -> Turn? {
     guard var turn = lock.withLock({ resting.take() }) else { return nil }
     ticketWord(turn.seat).store(turn.ticket)
@@ -116,7 +116,7 @@ package final class WriterQueue: @unchecked Sendable {
     return turn
   }
 
-  /// True when a writer of another handle has asked for its turn.
+  /// True when a writer of another handle waits for its turn.
   package var othersWait: Bool {
     guard coordination.descriptor != nil, nextTicket.load() != lock.withLock({ ownTicket }) else {
       return false
@@ -187,7 +187,7 @@ package final class WriterQueue: @unchecked Sendable {
   private func takeDescriptor() throws -> Int32 {
     if let descriptor = lock.withLock({ idle.popLast() }) { return descriptor }
     let descriptor = try System.openRegular(path, writable: true)
-    // Locks on another file of that name would exclude nobody.
+    // Locks on another file with that name would exclude no other writer.
     do {
       guard try System.status(descriptor, path: path).identity == coordination.identity else {
         throw CoordinationError.lockFileLost(path)
@@ -199,14 +199,14 @@ package final class WriterQueue: @unchecked Sendable {
     }
   }
 
-  /// Takes a free seat and the next ticket, in one step as seen by others.
+  /// Takes a free seat and the next ticket, in one step for other processes.
   private func takeSeat(_ descriptor: Int32) throws -> (Int, UInt64) {
     let registration = Coordination.LockByte.registration
     var patience: Patience? = Patience(waiting, least: Coordination.momentSeconds)
     try Coordination.take(
       .registration, .exclusive, at: registration, descriptor, path: path, &patience)
     coordination.note(.registration, isHeld: true)
-    // After an error the caller closes the descriptor, which releases all its locks.
+    // After an error the caller closes the descriptor, which releases all of its locks.
     let taken = try takeSeatAlone(descriptor)
     coordination.note(.registration, isHeld: false)
     do throws(SystemError) {
@@ -221,8 +221,8 @@ package final class WriterQueue: @unchecked Sendable {
   private func takeSeatAlone(_ descriptor: Int32) throws -> (Int, UInt64) {
     let ticket = nextTicket.increment()
     let count = UInt64(Coordination.Offset.seatCount)
-    // Seats are used in turn: the next writer is about to wake up from the seat that was just left. If a
-    // later writer took that seat at once, the two would wait for each other.
+    // Seats are used in turn. The next writer will wake from the seat that was just left; if a later writer
+    // took that seat at once, the two would wait for each other.
     for step in 0..<count {
       let seat = Int((ticket &+ step) % count)
       guard
@@ -236,7 +236,7 @@ package final class WriterQueue: @unchecked Sendable {
     throw CoordinationError.tooManyWriters(path, Coordination.Offset.seatCount)
   }
 
-  /// The living writer that comes last before this ticket; nil when it is this one's turn.
+  /// The last living writer before this ticket; nil when it is this ticket's turn.
   private func seatAhead(of ticket: UInt64, _ descriptor: Int32) throws(SystemError) -> Int? {
     var found: (seat: Int, ticket: UInt64)?
     for seat in 0..<Coordination.Offset.seatCount {
@@ -245,7 +245,7 @@ package final class WriterQueue: @unchecked Sendable {
       if try System.isLocked(descriptor, at: Self.byte(seat), length: 1, path: path) {
         found = (seat, other)
       } else {
-        // Its owner died: the ticket is void.
+        // Its owner has died, so the ticket is void.
         _ = ticketWord(seat).exchange(other, with: 0)
       }
     }
