@@ -63,7 +63,8 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func aFullDisk() throws {
+    @Test("A full disk is an error that names the file")
+    func aFullDisk() throws {
       let result = try SheafProcess.run(["sample", "--rows", "5000", "--output", "/dev/full"])
       #expect(result.status == ExitStatus.inputOutput.rawValue)
       #expect(result.errorText.hasPrefix("sheaf sample: /dev/full: write: "))
@@ -79,7 +80,8 @@ import Testing
     #expect(result.error.isEmpty)
   }
 
-  @Test func aSignalEndsASample() throws {
+  @Test("A signal ends sheaf sample with its status and without a message")
+  func aSignalEndsASample() throws {
     let process = try SheafProcess(["sample", "--rows", "100000000", "--output", "/dev/null"])
     System.sleep(milliseconds: 100)
     process.signal(2)

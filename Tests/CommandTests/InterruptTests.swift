@@ -40,7 +40,8 @@ import Testing
     }
   }
 
-  @Test func aLostTerminal() async {
+  @Test("A lost terminal ends the process with status 129")
+  func aLostTerminal() async {
     await #expect(processExitsWith: .exitCode(129)) {
       unblockSignals()
       Interrupt.install()

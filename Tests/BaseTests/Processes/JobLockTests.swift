@@ -13,7 +13,8 @@ import Testing
     return try JobLock(path, creates: creates, &patience)
   }
 
-  @Test func oneAtATime() throws {
+  @Test("One job at a time holds the lock, and others are refused or wait")
+  func oneAtATime() throws {
     let folder = TemporaryFolder()
     let path = folder.path("t.sheaf")
     #expect(throws: SystemError.self) { try Self.lock(path, creates: false, seconds: 0) }

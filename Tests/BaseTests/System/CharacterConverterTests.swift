@@ -22,9 +22,11 @@ import Testing
       converter.meaning(of: text) == .text(Array(String(repeating: "啊", count: 50_000).utf8)))
   }
 
-  @Test(arguments: [
-    "", "nonsense", "UTF-8//TRANSLIT", "a,b", "a\0b", String(repeating: "a", count: 999),
-  ])
+  @Test(
+    "A name that the system does not know gives no converter",
+    arguments: [
+      "", "nonsense", "UTF-8//TRANSLIT", "a,b", "a\0b", String(repeating: "a", count: 999),
+    ])
   func unknown(name: String) {
     #expect(CharacterConverter(name) == nil)
   }

@@ -45,7 +45,8 @@ import Testing
     }
   }
 
-  @Test func defaultsFlagsAndRepetition() throws {
+  @Test("Defaults, flags and repeated options are parsed")
+  func defaultsFlagsAndRepetition() throws {
     let parsed = try parse("-", "--into=f", "--null", "NA", "--null=", "--quiet")
     #expect(try parsed.value(Self.size) == 1000)
     #expect(!parsed.isGiven(Self.size))
@@ -69,7 +70,8 @@ import Testing
     }
   }
 
-  @Test func mistakesAreNamed() {
+  @Test("An error names the mistaken option and the likely one")
+  func mistakesAreNamed() {
     #expect(failure("a", "--inot", "f") == "unknown option \"--inot\"; did you mean --into?")
     #expect(failure("a", "-q").hasPrefix("unknown option \"-q\""))
     #expect(failure("a", "-into=f").hasPrefix("unknown option \"-into\""))
@@ -89,7 +91,8 @@ import Testing
     #expect(failure("a").hasPrefix("--into FILE is missing"))
   }
 
-  @Test func tooManyArguments() {
+  @Test("A surplus argument is a usage error")
+  func tooManyArguments() {
     let parser = ArgumentParser(definition: HelpCommand.definition)
     #expect(
       throws: CommandError.usage("unexpected argument \"b\"; usage: sheaf help [COMMAND | --man]")

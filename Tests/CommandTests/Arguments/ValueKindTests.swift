@@ -17,15 +17,19 @@ import Testing
     #expect(ValueKind<Int>.size.parse(text) == bytes)
   }
 
-  @Test(arguments: [
-    "", "MB", "-1", "+1", "1e6", "1_000", "70M", "70 parsecs", "1.MB", ".5MB", "1.5", "1.5B",
-    "1.2.3MB", "1.0001MB", "9223372036854775808", "9999999999TB", "9223372036.999GB", "٣MB", "1MB2",
-  ])
+  @Test(
+    "Texts that are no size are refused",
+    arguments: [
+      "", "MB", "-1", "+1", "1e6", "1_000", "70M", "70 parsecs", "1.MB", ".5MB", "1.5", "1.5B",
+      "1.2.3MB", "1.0001MB", "9223372036854775808", "9999999999TB", "9223372036.999GB", "٣MB",
+      "1MB2",
+    ])
   func noSizes(text: String) {
     #expect(ValueKind<Int>.size.parse(text) == nil)
   }
 
-  @Test func counts() {
+  @Test("Counts are whole numbers without a sign")
+  func counts() {
     #expect(ValueKind<Int>.count.parse("0") == 0)
     #expect(ValueKind<Int>.positiveCount.parse("0") == nil)
     #expect(ValueKind<Int>.positiveCount.parse("12") == 12)
@@ -47,7 +51,8 @@ import Testing
     #expect(ValueKind<Tolerance>.tolerance.parse("some") == nil)
   }
 
-  @Test func percentages() {
+  @Test("Percentages are numbers from 0 to 100 before a percent sign")
+  func percentages() {
     let kind = ValueKind<Percent>.percent
     #expect(kind.parse("50%") == Percent(value: 50))
     #expect(kind.parse("0%") == Percent(value: 0))
@@ -58,7 +63,8 @@ import Testing
     }
   }
 
-  @Test func characters() {
+  @Test("Delimiters and other characters are given literally or by a name")
+  func characters() {
     for (text, value) in [
       (",", ","), ("\\t", "\t"), ("\t", "\t"), ("||", "||"), ("§", "§"), ("none", "none"),
       ("\\x1f", "\u{1F}"), ("\\t|\\t", "\t|\t"), ("\\", "\\"), ("\\x", "\\x"),
@@ -76,7 +82,8 @@ import Testing
     #expect(ValueKind<UInt8?>.characterOrNone.parse("''") == nil)
   }
 
-  @Test func nameLists() {
+  @Test("Lists of names are separated by commas, with quotes as in CSV")
+  func nameLists() {
     let kind = ValueKind<[String]>.nameList
     #expect(kind.parse("a") == ["a"])
     #expect(kind.parse("a,b c,é") == ["a", "b c", "é"])
@@ -126,7 +133,8 @@ import Testing
   /// Bytes instead of texts: `==` takes texts that only look the same for equal.
   private static func bytes(_ names: [String]?) -> [[UInt8]]? { names?.map { Array($0.utf8) } }
 
-  @Test func headersAndTypes() {
+  @Test("The words of --header and --types are parsed")
+  func headersAndTypes() {
     #expect(ValueKind<HeaderChoice>.header.parse("yes") == .firstRecord)
     #expect(ValueKind<HeaderChoice>.header.parse("no") == .absent)
     #expect(ValueKind<HeaderChoice>.header.parse("a,b") == .names(["a", "b"]))

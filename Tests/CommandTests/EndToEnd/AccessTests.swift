@@ -60,7 +60,8 @@ import Testing
     }
   }
 
-  @Test func permissions() throws {
+  @Test("A rewritten database keeps its permissions")
+  func permissions() throws {
     let bench = try filled()
     for permissions: mode_t in [0o600, 0o660, 0o640, 0o664, 0o644] {
       #expect(chmod(bench.database, permissions) == 0)
@@ -68,7 +69,8 @@ import Testing
     }
   }
 
-  @Test func ownerAndGroup() throws {
+  @Test("A rewritten database keeps its owner and group")
+  func ownerAndGroup() throws {
     guard getuid() == 0 else {
       print("skipped: only root can give a file away")
       return
@@ -205,7 +207,8 @@ import Testing
       0x20, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF,
     ]
 
-    @Test func accessLists() throws {
+    @Test("A rewritten database keeps its access list")
+    func accessLists() throws {
       let bench = try filled()
       let descriptor = try System.open(bench.database, .readWrite)
       let isSet = System.setAccessList(Self.list, of: descriptor)

@@ -84,7 +84,8 @@ import Testing
     #expect(try types(bench)["n"] == "int")
   }
 
-  @Test func misfits() throws {
+  @Test("Values that do not fit a new type are listed, and nothing is changed")
+  func misfits() throws {
     let rows = (1...3000).map { "k\($0),\($0 % 1000 == 7 ? "n/a \($0)" : "\($0)"),2026-01-01\n" }
     let bench = try load("id,n,d\n" + rows.joined(), "--key", "id", "--types", "n:text")
     let file = try bench.read("t.sheaf")
@@ -120,7 +121,8 @@ import Testing
     #expect(refused.status == 65 && refused.outputText.contains("1 value does not fit"))
   }
 
-  @Test func everythingElse() throws {
+  @Test("Columns are renamed, dropped, indexed and given defaults in one run")
+  func everythingElse() throws {
     let bench = try load("id,a,b,c\n1,x,5,p\n2,y,6,q\n")
     let report = try alter(
       bench, "--rename", "a:name", "--drop", "c", "--default", "b=9", "--key", "id", "--index",
@@ -148,7 +150,8 @@ import Testing
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
   }
 
-  @Test func whatIsRefused() throws {
+  @Test("Wrong options of sheaf alter change nothing")
+  func whatIsRefused() throws {
     let bench = try load("id,a,b\n1,x,5\n2,y,6\n", "--key", "id")
     let file = try bench.read("t.sheaf")
     for words in [

@@ -23,7 +23,8 @@ import Testing
     try bench.run(["export", bench.path(name)] + more).outputText
   }
 
-  @Test func nightAfterNight() throws {
+  @Test("A backup after each import brings the copy up to date")
+  func nightAfterNight() throws {
     let bench = try Workbench()
     let copy = bench.path("copy.sheaf")
     func backup() throws -> Report { try bench.report(["backup", bench.database, "--to", copy]) }
@@ -73,7 +74,8 @@ import Testing
     #expect(try export(bench, "copy.sheaf") == bench.export())
   }
 
-  @Test func whatIsRefused() throws {
+  @Test("A backup refuses wrong options and files of others")
+  func whatIsRefused() throws {
     let bench = try Workbench()
     let copy = bench.path("copy.sheaf")
     try load(bench, users("a"))

@@ -37,7 +37,9 @@ import Testing
       return contents
     }
 
-    @Test(arguments: ["write", "flush", "resize"], ["delete", "alter"])
+    @Test(
+      "A killed delete or alter leaves the old table or the new one",
+      arguments: ["write", "flush", "resize"], ["delete", "alter"])
     func kills(call: String, command: String) throws {
       let bench = try filled()
       let words =

@@ -46,7 +46,8 @@ import Testing
         + #"{"id":\#($0),"name":"name \#($0) b"}}"# + "\n"
     }.joined()
 
-  @Test func whatARunHasChanged() throws {
+  @Test("The file of changes has every object that the import changed")
+  func whatARunHasChanged() throws {
     let bench = try filled()
     let report = try bench.report(words(bench, "--batch-size", "7"))
     #expect(try changes(bench) == expected)
@@ -198,7 +199,8 @@ import Testing
     try bench.run(importing + [bench.path("l"), "--report-file", bench.path("l")], status: .usage)
   }
 
-  @Test func whatIsRefused() throws {
+  @Test("A file of changes does not replace an input, the database or a link")
+  func whatIsRefused() throws {
     let bench = try filled()
     try bench.write("other.csv", "x")
     try FileManager.default.createSymbolicLink(

@@ -28,7 +28,8 @@ import Testing
     }
   }
 
-  @Test func whatIsTold() throws {
+  @Test("Notations that are found and those that are given read the same values")
+  func whatIsTold() throws {
     let (bench, words) = try bench()
     let found = try bench.report(words)
     #expect(types(found) == ["text", "text", "double 1.234,5", "text", "bool yes/no", "text"])
@@ -107,7 +108,8 @@ import Testing
     }
   }
 
-  @Test func columnsAndNames() throws {
+  @Test("Columns are chosen and renamed, also with commas and colons in names")
+  func columnsAndNames() throws {
     let (bench, words) = try bench(
       "id,\"Last, first\",a:b,Rating\n1,x,2,3\n4,y,5,6\n")
     let report = try bench.report(
@@ -123,25 +125,29 @@ import Testing
     #expect(try bench.export() == "stars,name,c:d\n3,x,2\n6,y,5\n,x,\n,y,\n")
   }
 
-  @Test(arguments: [
-    (["--columns", "id,Ratng"], "has no column 'Ratng'; it has: id, Rating; did you mean Rating?"),
-    (["--columns", "id,id"], "--columns names 'id' twice"),
-    (["--columns", ""], "--columns: \"\" is not allowed"),
-    (["--rename", "Rting:x"], "did you mean Rating?"),
-    (["--rename", "id:Rating"], "would both be called 'Rating'"),
-    (["--rename", "id:a,id:b"], "--rename names 'id' twice"),
-    (["--rename", "id"], "expected pairs of an old and a new name"),
-    (["--rename", "id:a:b"], "expected pairs of an old and a new name"),
-    (["--columns", "id", "--rename", "Rating:x"], "which --columns leaves out"),
-    (["--rename", "id:x", "--types", "id:int"], "has no column 'id'"),
-    (["--types", "Rating:number"], "expected infer, text, or a list of NAME:TYPE"),
-    (["--types", "idd:int"], "did you mean id?"),
-    (["--decimal", "comma", "--thousands", ","], "cannot be the same"),
-    (["--decimal", "semicolon"], "expected point or comma"),
-    (["--thousands", "x"], "expected one of"),
-    (["--types", "Rating:int", "--date-format", "Rating:%F"], "is told to be an int"),
-    (["--key", "id", "--date-format", "id:%F"], "compared as it is spelled"),
-  ])
+  @Test(
+    "Column options that do not fit the input create no database",
+    arguments: [
+      (
+        ["--columns", "id,Ratng"], "has no column 'Ratng'; it has: id, Rating; did you mean Rating?"
+      ),
+      (["--columns", "id,id"], "--columns names 'id' twice"),
+      (["--columns", ""], "--columns: \"\" is not allowed"),
+      (["--rename", "Rting:x"], "did you mean Rating?"),
+      (["--rename", "id:Rating"], "would both be called 'Rating'"),
+      (["--rename", "id:a,id:b"], "--rename names 'id' twice"),
+      (["--rename", "id"], "expected pairs of an old and a new name"),
+      (["--rename", "id:a:b"], "expected pairs of an old and a new name"),
+      (["--columns", "id", "--rename", "Rating:x"], "which --columns leaves out"),
+      (["--rename", "id:x", "--types", "id:int"], "has no column 'id'"),
+      (["--types", "Rating:number"], "expected infer, text, or a list of NAME:TYPE"),
+      (["--types", "idd:int"], "did you mean id?"),
+      (["--decimal", "comma", "--thousands", ","], "cannot be the same"),
+      (["--decimal", "semicolon"], "expected point or comma"),
+      (["--thousands", "x"], "expected one of"),
+      (["--types", "Rating:int", "--date-format", "Rating:%F"], "is told to be an int"),
+      (["--key", "id", "--date-format", "id:%F"], "compared as it is spelled"),
+    ])
   func misuse(options: [String], problem: String) throws {
     let (bench, words) = try bench("id,Rating\n1,2\n")
     let text = try bench.run(words + options, status: .usage).errorText

@@ -11,7 +11,7 @@ import Testing
     return (bench, bench.path("script"))
   }
 
-  @Test(arguments: ["bash", "zsh", "fish"])
+  @Test("The shell accepts the script of completions", arguments: ["bash", "zsh", "fish"])
   func theShellAcceptsIt(shell: String) throws {
     let (bench, path) = try script(shell)
     defer { withExtendedLifetime(bench) {} }
@@ -50,7 +50,8 @@ import Testing
     return result.outputText.split(separator: "\n").map(String.init).sorted()
   }
 
-  @Test func bashCompletes() throws {
+  @Test("bash completes commands, options and values")
+  func bashCompletes() throws {
     let (bench, _) = try script("bash")
     try bench.write("a b.csv", "")
     try bench.write("apps.csv", "")
@@ -84,7 +85,8 @@ import Testing
     }
   }
 
-  @Test func fishCompletes() throws {
+  @Test("fish completes commands, options and values")
+  func fishCompletes() throws {
     let (bench, path) = try script("fish")
     try bench.write("apps.csv", "")
     for (line, expected) in [
@@ -126,7 +128,8 @@ import Testing
     #expect(result.outputText.hasPrefix("found"), "\(result.outputText) \(result.errorText)")
   }
 
-  @Test func wrongShells() throws {
+  @Test("An unknown shell is a usage error with a suggestion")
+  func wrongShells() throws {
     let bench = try Workbench()
     let result = try bench.run(["completions", "fissh"], status: .usage)
     #expect(result.errorText.hasSuffix("expected bash, zsh or fish; did you mean fish?\n"))

@@ -21,7 +21,8 @@ import Testing
       ] + more, input: text)
   }
 
-  @Test func aNight() throws {
+  @Test("Commands use a key of two columns through a night")
+  func aNight() throws {
     let bench = try load("store,sku,n\ns1,5,1\ns1,7,2\n\"s,2\",5,3\n", "--key", "store,sku")
     let info = try bench.report(["info", bench.database])
     #expect(info["format"].int == 5)
@@ -75,7 +76,8 @@ import Testing
       "\(lines)")
   }
 
-  @Test func namesWithCommas() throws {
+  @Test("A key's columns may have commas in their names")
+  func namesWithCommas() throws {
     let bench = try load(
       "\"Last, first\",n\n\"A, b\",1\n\"A, b\",2\n", "--key", "\"Last, first\",n")
     #expect(
@@ -92,7 +94,9 @@ import Testing
     #expect(error.contains("'m'"), "\(error)")
   }
 
-  @Test(arguments: ["nix", "store,nix", "nix,store"])
+  @Test(
+    "A key with a column that the input lacks is refused",
+    arguments: ["nix", "store,nix", "nix,store"])
   func missingColumns(key: String) throws {
     let bench = try Workbench()
     try bench.write("in.csv", "store,sku\na,b\n")
@@ -102,7 +106,8 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: bench.database))
   }
 
-  @Test func alter() throws {
+  @Test("sheaf alter sets and removes a key of several columns")
+  func alter() throws {
     let bench = try load("a,b,c\n1,1,x\n1,2,x\n2,1,y\n")
     let error = try bench.run(
       ["alter", bench.database, "--key", "a,c"], status: .dataRefused

@@ -38,7 +38,8 @@ import Testing
     #expect(Set(CommandTable.all.map(\.name)).subtracting(["tune", "torture"]) == tried)
   }
 
-  @Test func closedPipes() throws {
+  @Test("Every command ends quietly when its output is closed")
+  func closedPipes() throws {
     let bench = try Workbench()
     for words in try commands(bench) {
       let line = words.map { ShellWord.quoted($0) }.joined(separator: " ")
@@ -56,7 +57,8 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func aFullDisk() throws {
+    @Test("Every command reports an output without room")
+    func aFullDisk() throws {
       let bench = try Workbench()
       for words in try commands(bench) {
         let line = words.map { ShellWord.quoted($0) }.joined(separator: " ")
@@ -73,7 +75,8 @@ import Testing
     }
   #endif
 
-  @Test func unknownOptionsAndArguments() throws {
+  @Test("Every command refuses unknown options and surplus arguments")
+  func unknownOptionsAndArguments() throws {
     let bench = try Workbench()
     for words in try commands(bench) where words != ["help"] {
       try bench.run(words + ["--nonsense"], status: .usage)
@@ -83,7 +86,8 @@ import Testing
     }
   }
 
-  @Test func aMissingDatabase() throws {
+  @Test("Every command names a database that is missing")
+  func aMissingDatabase() throws {
     let bench = try Workbench()
     for command in ["compact", "info", "check", "export", "query", "versions", "diff", "undo"] {
       let result = try bench.run([command, bench.path("no.sheaf")], status: .inputMissing)

@@ -162,9 +162,11 @@ import TestSupport
 
   // MARK: Interrupted
 
-  @Test(arguments: [
-    (SIGINT, Command.ExitStatus.interrupted), (SIGTERM, .terminated), (SIGHUP, .hungUp),
-  ])
+  @Test(
+    "An interrupted import reports what it committed, and can be resumed",
+    arguments: [
+      (SIGINT, Command.ExitStatus.interrupted), (SIGTERM, .terminated), (SIGHUP, .hungUp),
+    ])
   func interrupted(signal: Int32, status: Command.ExitStatus) throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.input(records: 12_000, seed: 2))
@@ -350,7 +352,8 @@ import TestSupport
   // MARK: No room
 
   #if os(Linux)
-    @Test func noRoomOnTheDisk() throws {
+    @Test("Without room on the disk the import fails, and can be resumed after")
+    func noRoomOnTheDisk() throws {
       guard let disk = try SmallDisk(kilobytes: 384) else { return }
       let bench = try Workbench(root: disk.path)
       let source = try Workbench()
@@ -387,7 +390,8 @@ import TestSupport
       try bench.run(["check", bench.database])
     }
 
-    @Test func noRoomForRejects() throws {
+    @Test("Without room for rejects the import fails and can be resumed")
+    func noRoomForRejects() throws {
       guard let disk = try SmallDisk(kilobytes: 8) else { return }
       let bench = try Workbench()
       try bench.write("in.csv", Self.input(records: 20_000, seed: 5))

@@ -20,7 +20,8 @@ import Testing
     return bench
   }
 
-  @Test func retention() throws {
+  @Test("Old objects are deleted, and a kept version still has them")
+  func retention() throws {
     let bench = try filled("--keep-versions", "3")
     try bench.run(["keep", bench.database, "--versions", "3"])
     let before = try bench.export()
@@ -61,7 +62,8 @@ import Testing
     #expect(try bench.export().hasSuffix("7,2026-11-30,y\n"))
   }
 
-  @Test func limits() throws {
+  @Test("Nothing is deleted when more objects match than --max-deletes allows")
+  func limits() throws {
     let bench = try filled()
     let file = try bench.read("t.sheaf")
     for (most, isDone) in [("9", false), ("22%", false), ("0", false), ("10", true)] {
@@ -80,7 +82,8 @@ import Testing
         == 29)
   }
 
-  @Test func whatIsRefused() throws {
+  @Test("Wrong expressions and options delete nothing")
+  func whatIsRefused() throws {
     let bench = try filled()
     let file = try bench.read("t.sheaf")
     for expression in ["", "  ", "nobody == 1", "id == 'x'", "id ==", "day > 3"] {

@@ -81,7 +81,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["utf-8", "utf-16le", "utf-16be"], [false, true])
+  @Test(
+    "UTF-8 and UTF-16 are read, with a mark or by the option",
+    arguments: ["utf-8", "utf-16le", "utf-16be"], [false, true])
   func unicode(encoding: String, hasMark: Bool) throws {
     let bench = try Workbench()
     let bytes = Self.encoded(Self.text, encoding, mark: hasMark)
@@ -91,7 +93,8 @@ import Testing
     #expect(report["bytesRead"].int == bytes.count)
   }
 
-  @Test func bytesThatAreCharacters() throws {
+  @Test("windows-1252 and latin1 are converted")
+  func bytesThatAreCharacters() throws {
     let bench = try Workbench()
     let (csv, _) = try table(
       bench, Self.encoded("na;é\n1;€\n", "windows-1252"), ["--encoding", "windows-1252"])
@@ -169,6 +172,7 @@ import Testing
   }
 
   @Test(
+    "Inputs that are not text in a known encoding are refused with advice",
     arguments: [
       ([0xFF, 0xFE, 0, 0, 0x61, 0, 0, 0], "UTF-32"),
       (Array("a,b\n1,2\n".utf8).flatMap { [$0, 0] }, "--encoding utf-16le"),
@@ -258,7 +262,8 @@ import Testing
     #expect(Array(rejects) == utf16("a,b\nx,é\n3\n"))
   }
 
-  @Test func whatIsReported() throws {
+  @Test("The report has every part of the dialect")
+  func whatIsReported() throws {
     let bench = try Workbench()
     let csv = "\u{FEFF}# x\nid;t\n1; \"a\" \n2;5\" x\n\n# y\n"
     let (_, report) = try table(bench, Array(csv.utf8))

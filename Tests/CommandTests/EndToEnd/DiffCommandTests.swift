@@ -22,7 +22,8 @@ import Testing
     return bench
   }
 
-  @Test func formats() throws {
+  @Test("sheaf diff prints the same changes as text, CSV and JSON")
+  func formats() throws {
     let bench = try filled()
     let csv = try bench.run(["diff", bench.database, "--format", "csv"]).outputText
     #expect(
@@ -106,7 +107,8 @@ import Testing
     }
   }
 
-  @Test func versionsAndTables() throws {
+  @Test("Two versions and tables can be chosen")
+  func versionsAndTables() throws {
     let bench = try filled()
     let list = try bench.report(["versions", bench.database])["versions"]
     let numbers = (0..<list.count).compactMap { list[$0]["version"].int }

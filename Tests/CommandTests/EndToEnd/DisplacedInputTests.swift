@@ -38,14 +38,16 @@ import Testing
     return process.finish()
   }
 
-  @Test func nothingHappens() throws {
+  @Test("A database that stays in place is imported into")
+  func nothingHappens() throws {
     let bench = try filled()
     let result = try run(bench) {}
     #expect(result.status == 0, "\(result.errorText)")
     #expect(try bench.export("--no-header") == "1,2\n3,4\n5,6\n")
   }
 
-  @Test func itIsRemoved() throws {
+  @Test("A database that was removed while a pipe waited is not created again")
+  func itIsRemoved() throws {
     let bench = try filled()
     let result = try run(bench) { try System.remove(bench.database) }
     #expect(result.status == 74)
@@ -53,7 +55,8 @@ import Testing
     #expect(bench.names() == ["in.csv", "pipe"])
   }
 
-  @Test func itIsMoved() throws {
+  @Test("A database that was moved while a pipe waited is left as it is")
+  func itIsMoved() throws {
     let bench = try filled()
     let result = try run(bench) { try System.rename(bench.database, to: bench.path("old.sheaf")) }
     #expect(result.status == 74)
@@ -62,7 +65,9 @@ import Testing
       try bench.run(["export", bench.path("old.sheaf"), "--no-header"]).outputText == "1,2\n3,4\n")
   }
 
-  @Test(arguments: ["another", "older"]) func itIsReplaced(by kind: String) throws {
+  @Test(
+    "Another database under the same name is not imported into", arguments: ["another", "older"])
+  func itIsReplaced(by kind: String) throws {
     let bench = try filled()
     let other = bench.path("other.sheaf")
     if kind == "another" {
@@ -78,7 +83,8 @@ import Testing
     #expect(try bench.read("t.sheaf") == before)
   }
 
-  @Test func itIsCompacted() throws {
+  @Test("A database that was compacted meanwhile is imported into")
+  func itIsCompacted() throws {
     let bench = try filled()
     let result = try run(bench) {
       let inode = try System.status(path: bench.database).inode

@@ -137,7 +137,8 @@ import Testing
     }
   }
 
-  @Test func anEmptyDatabase() throws {
+  @Test("An empty database has no tables and nothing to compact")
+  func anEmptyDatabase() throws {
     let bench = try Workbench()
     try Database.open(bench.database).close()
     let info = try bench.report(["info", bench.database])
@@ -147,7 +148,8 @@ import Testing
     #expect(text.contains("About nothing"))
   }
 
-  @Test func bars() {
+  @Test("Bars show shares with and without Unicode")
+  func bars() {
     let unicode = TextBar(isUnicode: true, width: 4)
     #expect(unicode.text(4, of: 4) == "████" && unicode.text(1, of: 8) == "▌")
     #expect(unicode.text(1, of: 1_000_000) == "▏" && unicode.text(0, of: 5) == "")

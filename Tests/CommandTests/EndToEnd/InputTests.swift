@@ -8,7 +8,8 @@ import Testing
 @Suite struct InputTests {
   // MARK: Several
 
-  @Test func patternsAndSeveralFiles() throws {
+  @Test("Patterns and several files go into one table, by name")
+  func patternsAndSeveralFiles() throws {
     let bench = try Workbench()
     try FileManager.default.createDirectory(
       atPath: bench.path("logs/old"), withIntermediateDirectories: true)
@@ -45,7 +46,8 @@ import Testing
     #expect(try bench.export("--table", "v") == "k\n1\n")
   }
 
-  @Test func inputsThatCannotBe() throws {
+  @Test("Inputs that cannot be read create no database")
+  func inputsThatCannotBe() throws {
     let bench = try Workbench()
     try bench.write("a.csv", "k\n1\n")
     func fails(_ inputs: [String], _ status: Command.ExitStatus, _ words: String) throws {
@@ -105,7 +107,7 @@ import Testing
 
   // MARK: Compressed
 
-  @Test(arguments: ["gzip", "zstd", "bzip2", "xz"])
+  @Test("Compressed inputs are decompressed", arguments: ["gzip", "zstd", "bzip2", "xz"])
   func compressed(program: String) throws {
     let bench = try Workbench()
     let csv = "id,text\n" + (1...4000).map { "\($0),some text \($0 &* 7919 % 1000)\n" }.joined()
@@ -184,7 +186,8 @@ import Testing
 
   // MARK: Standard descriptors
 
-  @Test func closedDescriptors() throws {
+  @Test("Closed standard descriptors do not harm the database")
+  func closedDescriptors() throws {
     let bench = try Workbench()
     try bench.write("a.csv", "k\n1\n2\n")
     let words = "import \(bench.path("a.csv")) --into \(bench.database) --truncate"

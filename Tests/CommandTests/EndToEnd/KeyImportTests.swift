@@ -52,12 +52,14 @@ import Testing
     #expect(try bench.export() == "id,k,v\n1,a,x\n2,\"\",y\n3,c,z\n")
   }
 
-  @Test(arguments: [
-    ("error", [4, 2, 0, 0, 0, 2], "1,x,p\n2,y,\n3,z,\n"),
-    ("skip", [4, 2, 0, 2, 0, 0], "1,x,p\n2,y,\n3,z,\n"),
-    ("replace", [4, 2, 2, 0, 0, 0], "1,v,\n2,y,\n3,z,\n"),
-    ("update", [4, 2, 2, 0, 0, 0], "1,v,p\n2,y,\n3,z,\n"),
-  ])
+  @Test(
+    "Every policy treats repeated keys as documented",
+    arguments: [
+      ("error", [4, 2, 0, 0, 0, 2], "1,x,p\n2,y,\n3,z,\n"),
+      ("skip", [4, 2, 0, 2, 0, 0], "1,x,p\n2,y,\n3,z,\n"),
+      ("replace", [4, 2, 2, 0, 0, 0], "1,v,\n2,y,\n3,z,\n"),
+      ("update", [4, 2, 2, 0, 0, 0], "1,v,p\n2,y,\n3,z,\n"),
+    ])
   func everyPolicy(policy: String, counts: [Int], table: String) throws {
     let (bench, words) = try bench("id,a\n1,u\n2,y\n1,v\n3,z\n")
     try bench.run(
@@ -92,7 +94,8 @@ import Testing
     #expect(try bench.text("in.rejects.csv") == "id,a\n7,x\n")
   }
 
-  @Test func whatIsRefused() throws {
+  @Test("Wrong keys and policies are usage errors")
+  func whatIsRefused() throws {
     let (bench, words) = try bench("ident,name\n1,x\n2,x\n,z\n")
     func refused(_ more: [String]) throws -> String {
       try bench.run(words + more, status: .usage).errorText

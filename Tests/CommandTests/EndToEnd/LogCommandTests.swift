@@ -31,7 +31,8 @@ import Testing
     }
   }
 
-  @Test func everyImportIsListed() throws {
+  @Test("sheaf log lists every import")
+  func everyImportIsListed() throws {
     let bench = try Workbench()
     try bench.write("one.csv", users("a"))
     try bench.write("two.csv", users("a", 1...40) + "41,x,y\n" + users("b", 42...60).dropFirst(8))
@@ -72,7 +73,8 @@ import Testing
     #expect(text.contains("complete") && text.contains("two.csv") && text.contains("3 imports"))
   }
 
-  @Test func undoneRunsStay() throws {
+  @Test("sheaf log marks imports that were undone")
+  func undoneRunsStay() throws {
     let bench = try Workbench()
     try bench.run(["import", "-", "--into", bench.database, "--quiet"], input: users("0"))
     try bench.run(["keep", bench.database, "--versions", "5"])

@@ -14,7 +14,8 @@ import Testing
     )
   }
 
-  @Test func formattersFindNothingWrong() throws {
+  @Test("mandoc and groff find nothing wrong in the manual")
+  func formattersFindNothingWrong() throws {
     let page = Repository.path("docs/sheaf.1")
     if let lint = try Tools.run("mandoc", ["-Tlint", page]) {
       #expect(lint.status == 0 && lint.output.isEmpty, "\(lint.outputText)")
@@ -90,18 +91,20 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    (["improt"], "did you mean sheaf import?"), (["EXPORT"], "did you mean sheaf export?"),
-    (["help", "querry"], "did you mean sheaf query?"),
-    (["import", "a.csv", "--inot", "x"], "did you mean --into?"),
-    (["import", "a.csv", "--into", "x", "--Batch-Size", "1"], "did you mean --batch-size?"),
-    (["import", "a.csv", "--into", "x", "--durability", "ful"], "did you mean full?"),
-    (["import", "a.csv", "--into", "x", "--on-conflict", "Update"], "did you mean update?"),
-    (["export", "a", "--format", "cvs"], "did you mean csv?"),
-    (["compact", "a", "--report", "jsno"], "did you mean json?"),
-    (["import", "a.csv", "--into", "x", "--header", "yse"], ""),
-    (["--verison"], "a command comes first"),
-  ])
+  @Test(
+    "A mistyped command or option gets a suggestion",
+    arguments: [
+      (["improt"], "did you mean sheaf import?"), (["EXPORT"], "did you mean sheaf export?"),
+      (["help", "querry"], "did you mean sheaf query?"),
+      (["import", "a.csv", "--inot", "x"], "did you mean --into?"),
+      (["import", "a.csv", "--into", "x", "--Batch-Size", "1"], "did you mean --batch-size?"),
+      (["import", "a.csv", "--into", "x", "--durability", "ful"], "did you mean full?"),
+      (["import", "a.csv", "--into", "x", "--on-conflict", "Update"], "did you mean update?"),
+      (["export", "a", "--format", "cvs"], "did you mean csv?"),
+      (["compact", "a", "--report", "jsno"], "did you mean json?"),
+      (["import", "a.csv", "--into", "x", "--header", "yse"], ""),
+      (["--verison"], "a command comes first"),
+    ])
   func mistypedWords(arguments: [String], advice: String) throws {
     let result = try SheafProcess.run(arguments)
     if advice.isEmpty { return }
@@ -110,7 +113,8 @@ import Testing
     #expect(result.errorText.split(separator: "\n").count == 1)
   }
 
-  @Test func mistypedColumnsAndTables() throws {
+  @Test("A mistyped column or table gets a suggestion")
+  func mistypedColumnsAndTables() throws {
     let bench = try Workbench()
     try bench.run(
       ["import", "-", "--into", bench.database, "--table", "apps"],

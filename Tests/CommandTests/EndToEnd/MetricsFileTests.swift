@@ -43,7 +43,8 @@ import Testing
     return samples
   }
 
-  @Test func runs() throws {
+  @Test("The metrics file counts runs and records of each command")
+  func runs() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,v\n1,a\n2,b\n")
     let start = Double(time(nil))
@@ -113,7 +114,8 @@ import Testing
     #expect(text.split(separator: "\n").count { $0.hasPrefix("sheaf_last_run_exit_status") } == 1)
   }
 
-  @Test func whatIsRefused() throws {
+  @Test("A metrics file does not replace a file of others")
+  func whatIsRefused() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,v\n1,a\n")
     try bench.write("other.prom", "node_load1 0.5\n")

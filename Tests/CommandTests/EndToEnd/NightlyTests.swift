@@ -118,7 +118,8 @@ import Testing
     }
   }
 
-  @Test func theUnits() throws {
+  @Test("The systemd units of the page run the import")
+  func theUnits() throws {
     let bench = try Workbench()
     let units = try blocks("ini")
     #expect(units.count == 2)
@@ -149,7 +150,8 @@ import Testing
     if let checked { #expect(checked.status == 0, "\(checked.errorText)") }
   }
 
-  @Test func theWrapper() throws {
+  @Test("The cron script of the page is quiet unless the import fails")
+  func theWrapper() throws {
     let bench = try Workbench()
     let script = try placed(try blocks("sh")[1], bench)
     #expect(script.hasPrefix("#!/bin/sh\n"))
@@ -165,7 +167,8 @@ import Testing
     #expect(try bench.text("runs.jsonl").split(separator: "\n").count == 2)
   }
 
-  @Test func theMonitor() throws {
+  @Test("The health check of the page reports a missing or failed run")
+  func theMonitor() throws {
     let bench = try Workbench()
     let command = try placed(try blocks("sh")[0], bench)
     let script = try placed(try blocks("sh")[2], bench)

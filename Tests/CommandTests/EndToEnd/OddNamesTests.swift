@@ -62,11 +62,13 @@ import Importer
     #expect(report["imported"].int == 2)
   }
 
-  @Test(arguments: [
-    "\u{202E}", "\u{2028}", "\u{2029}", "\u{85}", "\u{9B}", "\u{1B}", "\u{200F}", "\u{2066}",
-    "\u{FEFF}",
-    "\u{61C}",
-  ])
+  @Test(
+    "Control characters are escaped wherever they are printed",
+    arguments: [
+      "\u{202E}", "\u{2028}", "\u{2029}", "\u{85}", "\u{9B}", "\u{1B}", "\u{200F}", "\u{2066}",
+      "\u{FEFF}",
+      "\u{61C}",
+    ])
   func nothingCommandsTheTerminal(_ odd: String) throws {
     let bench = try Workbench()
     let hex = String(odd.unicodeScalars.first?.value ?? 0, radix: 16)
@@ -95,7 +97,8 @@ import Importer
 
   // MARK: Messages
 
-  @Test func encodingsAreNamed() throws {
+  @Test("An input that is not UTF-8 is refused with its likely encoding")
+  func encodingsAreNamed() throws {
     let bench = try Workbench()
     let path = bench.path("in.csv")
     func refusal(_ bytes: [UInt8]) throws -> String {
@@ -109,15 +112,17 @@ import Importer
     #expect(try !refusal([0xC3, 0xA9, 0xE9]).contains("likely"))
   }
 
-  @Test(arguments: [
-    ("PK\u{3}\u{4}....[Content_Types].xml", "an Excel file"),
-    ("PK\u{3}\u{4}....a.csv", "a ZIP archive"),
-    ("PAR1....", "a Parquet file"), ("SQLite format 3\0....", "an SQLite database"),
-    ("%PDF-1.4\n", "a PDF document"), ("Obj\u{1}....", "an Avro file"),
-    ("ARROW1\0\0", "an Arrow file"),
-    ("SheafDB\n....", "a Sheaf database"), ("<!DOCTYPE html>\n<html>", "an HTML page"),
-    ("[\n {\"a\": 1}\n]\n", "a JSON array"), ("{\"a\": 1}\n{\"a\": 2}\n", "JSON"),
-  ])
+  @Test(
+    "Inputs in other formats are refused by their name",
+    arguments: [
+      ("PK\u{3}\u{4}....[Content_Types].xml", "an Excel file"),
+      ("PK\u{3}\u{4}....a.csv", "a ZIP archive"),
+      ("PAR1....", "a Parquet file"), ("SQLite format 3\0....", "an SQLite database"),
+      ("%PDF-1.4\n", "a PDF document"), ("Obj\u{1}....", "an Avro file"),
+      ("ARROW1\0\0", "an Arrow file"),
+      ("SheafDB\n....", "a Sheaf database"), ("<!DOCTYPE html>\n<html>", "an HTML page"),
+      ("[\n {\"a\": 1}\n]\n", "a JSON array"), ("{\"a\": 1}\n{\"a\": 2}\n", "JSON"),
+    ])
   func otherFormats(contents: String, name: String) throws {
     let bench = try Workbench()
     try bench.write("in.csv", contents)
@@ -147,7 +152,8 @@ import Importer
     ])
   }
 
-  @Test func optionsAreSaidProperly() throws {
+  @Test("Errors quote odd option values")
+  func optionsAreSaidProperly() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n1,2\n")
     func usage(_ words: String...) throws -> String {

@@ -85,7 +85,7 @@ import TestSupport
     }
   }
 
-  @Test(arguments: Kind.allCases)
+  @Test("Killed and resumed imports have every record once", arguments: Kind.allCases)
   func killedAtRandomMoments(kind: Kind) throws {
     for round in 0..<(Effort.isLong ? 8 : 1) {
       let seed = UInt64(round) &* 100 &+ 7
@@ -252,7 +252,8 @@ import TestSupport
 
   // MARK: Two jobs at once
 
-  @Test func oneWaits() throws {
+  @Test("A second import into the same file waits for the first")
+  func oneWaits() throws {
     let bench = try Workbench()
     var random = SplitMix64(seed: 5)
     try bench.write("in.csv", Self.header + Self.rows(0..<200, &random))

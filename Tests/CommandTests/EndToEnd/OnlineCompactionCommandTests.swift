@@ -32,7 +32,8 @@ import Testing
     return bench
   }
 
-  @Test func besideAReader() throws {
+  @Test("A compaction in use leaves a reader its version")
+  func besideAReader() throws {
     let bench = try filled()
     let text = try bench.export()
     let database = try Database.open(bench.database)
@@ -74,7 +75,8 @@ import Testing
     return try Report(result.output)
   }
 
-  @Test func conditionsAndWords() throws {
+  @Test("--if-above applies, and options that contradict --online are refused")
+  func conditionsAndWords() throws {
     let bench = try filled()
     let report = try bench.report(["compact", bench.database, "--online", "--if-above", "70MB"])
     #expect(report["decision"].text == "notNeeded" && report["online"].bool == false)
@@ -135,7 +137,7 @@ import Testing
   }
 
   #if DEBUG
-    @Test(arguments: ["write", "flush", "resize"])
+    @Test("A killed compaction in use leaves every row", arguments: ["write", "flush", "resize"])
     func kills(call: String) throws {
       let bench = try filled(rows: 300)
       let bytes = try bench.read("t.sheaf")

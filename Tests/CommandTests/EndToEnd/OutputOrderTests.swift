@@ -30,10 +30,12 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ["export", "t.sheaf", "--output", "out"], ["compact", "t.sheaf", "--into", "out"],
-    ["compact", "t.sheaf"], ["backup", "t.sheaf", "--to", "out"],
-  ])
+  @Test(
+    "A command flushes its output before it renames and reports it",
+    arguments: [
+      ["export", "t.sheaf", "--output", "out"], ["compact", "t.sheaf", "--into", "out"],
+      ["compact", "t.sheaf"], ["backup", "t.sheaf", "--to", "out"],
+    ])
   func order(words: [String]) throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a\n1\n2\n")

@@ -78,7 +78,8 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func aFullDisk() throws {
+    @Test("A full disk leaves the earlier output file")
+    func aFullDisk() throws {
       guard let disk = try SmallDisk(kilobytes: 600) else { return }
       let bench = try Workbench(root: disk.path)
       try bench.run(
@@ -97,7 +98,8 @@ import Testing
     }
   #endif
 
-  @Test func whatIsNoFile() throws {
+  @Test("Links, pipes and devices are not replaced by outputs")
+  func whatIsNoFile() throws {
     let bench = try filled()
     let csv = "a,b\n1,x\n2,x\n3,x\n"
     try bench.write("mine.txt", "precious\n")

@@ -353,7 +353,8 @@ import Testing
     }
   }
 
-  @Test func whatMakesNoSense() throws {
+  @Test("Options that contradict --publish or --abandon are refused")
+  func whatMakesNoSense() throws {
     let bench = try filled()
     for more in [["1.csv"], ["--truncate"], ["--resume"]] {
       try bench.run(["import", "--abandon", "--into", bench.database] + more, status: .usage)

@@ -21,7 +21,9 @@ import Testing
   private let rows =
     (1...400).map { "\($0),\($0 % 4 == 0 ? "eu" : $0 % 4 == 1 ? "us" : ""),\($0 * 3)\n" }.joined()
 
-  @Test(arguments: ["1", "7", "100", "1000", "all"], [true, false])
+  @Test(
+    "--where imports exactly the matching records", arguments: ["1", "7", "100", "1000", "all"],
+    [true, false])
   func filtered(batch: String, hasKey: Bool) throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,region,n\n" + rows)
@@ -105,7 +107,8 @@ import Testing
     (0..<report["columns"].count).map { report["columns"][$0]["type"].text }
   }
 
-  @Test func evolve() throws {
+  @Test("--schema evolve widens types that were given")
+  func evolve() throws {
     let bench = try Workbench()
     let text =
       "a,b,c,d\n1,1.5,2026-01-01,10:00\n"
@@ -142,7 +145,8 @@ import Testing
     #expect(types(wider) == ["double"])
   }
 
-  @Test func freeze() throws {
+  @Test("--schema freeze keeps columns and types")
+  func freeze() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,n,day\n1,5,2026-01-01\n2,6,2026-01-02\n")
     let frozen = words(

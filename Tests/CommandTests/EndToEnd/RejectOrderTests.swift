@@ -28,7 +28,8 @@ import Testing
     }
   }
 
-  @Test(arguments: ["full", "group", "none"])
+  @Test(
+    "Rejects are flushed before the commit that counts them", arguments: ["full", "group", "none"])
   func order(durability: String) throws {
     let bench = try Workbench()
     try bench.write("in.csv", input)

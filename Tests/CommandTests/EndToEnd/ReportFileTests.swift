@@ -233,7 +233,8 @@ import Testing
     }
   }
 
-  @Test func timestamps() {
+  @Test("Timestamps are UTC in ISO 8601")
+  func timestamps() {
     for (seconds, text) in [
       (0, "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
       (951_782_399, "2000-02-28T23:59:59Z"), (951_782_400, "2000-02-29T00:00:00Z"),

@@ -9,7 +9,8 @@ import Testing
 @Suite struct ReportTests {
   static let csv = "id,name,score\n1,one,4.5\n2,,3\n3,\"\",NaN\n4,four\n5,\"fi,ve\",many\n"
 
-  @Test func anImportsJSON() throws {
+  @Test("The JSON report of an import has every figure")
+  func anImportsJSON() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
     let input = bench.path("in.csv")
@@ -62,7 +63,8 @@ import Testing
     #expect(again["read"].int == 0 && again["objects"].int == 4)
   }
 
-  @Test func anImportsText() throws {
+  @Test("The text report of an import has every line")
+  func anImportsText() throws {
     let bench = try Workbench()
     var csv = "n,b\n"
     for record in 1...1500 { csv += "\(record == 1400 ? "many" : String(record)),x\n" }
@@ -86,7 +88,8 @@ import Testing
     #expect(quiet.output.isEmpty)
   }
 
-  @Test func compactionAfterAnImport() throws {
+  @Test("The report says whether the file was compacted, and why not")
+  func compactionAfterAnImport() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n" + (1...500).map { "\($0),x\n" }.joined())
     try bench.write("big.csv", "a,b\n" + (1...20_000).map { "\($0),x\($0)\n" }.joined())
@@ -109,7 +112,8 @@ import Testing
     #expect(notNeeded["compaction"]["decision"].text == "notNeeded")
   }
 
-  @Test func compact() throws {
+  @Test("sheaf compact reports sizes and decisions")
+  func compact() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n" + (1...500).map { "\($0),x\n" }.joined())
     for _ in 0..<2 {
@@ -154,7 +158,8 @@ import Testing
     bench.expectNothingLeft()
   }
 
-  @Test func infoAndCheck() throws {
+  @Test("sheaf info and check report tables and problems")
+  func infoAndCheck() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
     try bench.run([

@@ -70,7 +70,8 @@ import Testing
     #expect(try bench.export("--no-header").split(separator: "\n").count == 100_000)
   }
 
-  @Test func numbersBeyondReason() throws {
+  @Test("Numbers of threads and chunks beyond the limits are refused")
+  func numbersBeyondReason() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "a,b\n1,2\n")
     let words = ["import", bench.path("in.csv"), "--into", bench.database]

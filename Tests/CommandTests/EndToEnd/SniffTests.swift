@@ -73,7 +73,8 @@ import Testing
     }
   }
 
-  @Test func whatIsTold() throws {
+  @Test("sheaf sniff prints dialect, header, columns and command")
+  func whatIsTold() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.bank)
     let text = try bench.run(["sniff", bench.path("in.csv")]).outputText
@@ -102,7 +103,8 @@ import Testing
     #expect(text.contains("--quotes lenient --null 'N A'\n"), "\(text)")
   }
 
-  @Test func misuse() throws {
+  @Test("sheaf sniff refuses missing and empty inputs")
+  func misuse() throws {
     let bench = try Workbench()
     try bench.write("empty.csv", "")
     try bench.run(["sniff", bench.path("empty.csv")], status: .dataRefused)

@@ -53,7 +53,8 @@ import Testing
     #expect(names.contains("t.sheaf") && names.contains("input.csv"))
   }
 
-  @Test func anInterrupt() throws {
+  @Test("An interrupted torture removes its files and no others")
+  func anInterrupt() throws {
     let bench = try Workbench()
     try bench.write("mine.txt", "not to be touched")
     let process = try SheafProcess([
@@ -124,7 +125,8 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func aDiskWithoutRoom() throws {
+    @Test("Torture refuses a disk without room")
+    func aDiskWithoutRoom() throws {
       guard let disk = try SmallDisk(kilobytes: 4096) else { return }
       let result = try SheafProcess.run(["torture", "--in", disk.path, "--seconds", "1"])
       #expect(result.status == ExitStatus.inputOutput.rawValue, "\(result.errorText)")
@@ -132,7 +134,8 @@ import Testing
       #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == [])
     }
 
-    @Test func childrenEndWithIt() throws {
+    @Test("A killed torture leaves no children behind")
+    func childrenEndWithIt() throws {
       let bench = try Workbench()
       let process = try SheafProcess([
         "torture", "--in", bench.path(""), "--seconds", "600", "--seed", "4",
@@ -173,7 +176,8 @@ import Testing
     }
   #endif
 
-  @Test func wrongWords() throws {
+  @Test("Wrong options and folders are refused")
+  func wrongWords() throws {
     let bench = try Workbench()
     try bench.write("file", "")
     let cases: [([String], Command.ExitStatus)] = [

@@ -24,7 +24,8 @@ import Testing
     return try Report(Array((text.split(separator: "\n").joined() + "\n").utf8))
   }
 
-  @Test func theThreeFilesAgree() throws {
+  @Test("CSV, JSON and page have the same results")
+  func theThreeFilesAgree() throws {
     let bench = try Workbench()
     try bench.write("in <&>.csv", Self.csv)
     let printed = try bench.run([
@@ -204,17 +205,20 @@ import Testing
     #expect(left.count == 3)
   }
 
-  @Test(arguments: [
-    (["--batch-sizes", "0"], "--batch-sizes: \"0\" is not allowed"),
-    (["--batch-sizes", "1,,2"], "--batch-sizes: "), (["--batch-sizes", "5,5"], "different"),
-    (["--batch-sizes", "1,ALL"], "\"all\""),
-    (["--durability", "some"], "full, group or none"),
-    (["--durability", "full,full"], "--durability"),
-    (["--repeat", "0"], "--repeat"), (["--limit", "0"], "--limit"),
-    (["--max-seconds", "-1"], "--max-seconds"), (["--table", "x"], "unknown option \"--table\""),
-    (["--into", "x"], "--into is a PostgreSQL server"), (["--compact", "never"], "unknown option"),
-    (["second.csv"], "unexpected argument"), (["--output"], "--output needs a value"),
-  ])
+  @Test(
+    "Options that sheaf tune does not take leave no files",
+    arguments: [
+      (["--batch-sizes", "0"], "--batch-sizes: \"0\" is not allowed"),
+      (["--batch-sizes", "1,,2"], "--batch-sizes: "), (["--batch-sizes", "5,5"], "different"),
+      (["--batch-sizes", "1,ALL"], "\"all\""),
+      (["--durability", "some"], "full, group or none"),
+      (["--durability", "full,full"], "--durability"),
+      (["--repeat", "0"], "--repeat"), (["--limit", "0"], "--limit"),
+      (["--max-seconds", "-1"], "--max-seconds"), (["--table", "x"], "unknown option \"--table\""),
+      (["--into", "x"], "--into is a PostgreSQL server"),
+      (["--compact", "never"], "unknown option"),
+      (["second.csv"], "unexpected argument"), (["--output"], "--output needs a value"),
+    ])
   func refusedOptions(words: [String], message: String) throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
@@ -223,7 +227,8 @@ import Testing
     #expect(bench.names() == ["in.csv"])
   }
 
-  @Test func refusedInputs() throws {
+  @Test("Inputs that cannot be measured are refused")
+  func refusedInputs() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
     try bench.write("empty.csv", "")

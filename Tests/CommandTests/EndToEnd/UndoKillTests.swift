@@ -32,7 +32,8 @@ import Testing
       }
     }
 
-    @Test(arguments: ["write", "flush", "resize"])
+    @Test(
+      "A killed undo leaves one of the versions whole", arguments: ["write", "flush", "resize"])
     func kills(call: String) throws {
       let bench = try filled()
       let bytes = try bench.read("t.sheaf")

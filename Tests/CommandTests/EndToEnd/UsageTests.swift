@@ -15,7 +15,8 @@ import Testing
     return bench
   }
 
-  @Test func export() throws {
+  @Test("Exports choose columns, rows and formats")
+  func export() throws {
     let bench = try filled()
     #expect(try bench.export() == Self.csv)
     #expect(try bench.export("--columns", "score,id", "--limit", "2") == "score,id\n4.5,1\n3,2\n")
@@ -59,7 +60,8 @@ import Testing
     #expect(try bench.export("--table", "u") == "x\n1\n")
   }
 
-  @Test func standardInput() throws {
+  @Test("Standard input may be a file, a pipe or a named pipe")
+  func standardInput() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
     // A file as standard input, a pipe, and a named pipe.
@@ -251,35 +253,37 @@ import Testing
     #expect(found > 0)
   }
 
-  @Test(arguments: [
-    (["import"], "CSV is missing"), (["import", "a.csv"], "--into FILE is missing"),
-    (["import", "a.csv", "--into"], "--into needs a value"),
-    (["import", "a.csv", "--into", "x", "--into", "y"], "--into is given twice"),
-    (["import", "a.csv", "--into", "x", "--batch-size", "0"], "--batch-size"),
-    (["import", "a.csv", "--into", "x", "--batch-size", "1e3"], "--batch-size"),
-    (["import", "a.csv", "--into", "x", "--batch-size", "99999999999999999999"], "--batch-size"),
-    (["import", "a.csv", "--into", "x", "--parsers", "0"], "--parsers"),
-    (["import", "a.csv", "--into", "x", "--delimiter", "abcde"], "--delimiter"),
-    (["import", "a.csv", "--into", "x", "--delimiter", "a\n"], "--delimiter"),
-    (["import", "a.csv", "--into", "x", "--quote", "é"], "--quote"),
-    (["import", "a.csv", "--into", "x", "--escape", "ab"], "--escape"),
-    (["import", "a.csv", "--into", "x", "--comment", ""], "--comment"),
-    (["import", "a.csv", "--into", "x", "--skip-lines", "-1"], "--skip-lines"),
-    (["import", "a.csv", "--into", "x", "--encoding", "utf-32"], "--encoding"),
-    (["import", "a.csv", "--into", "x", "--types", "a:number"], "--types"),
-    (["import", "a.csv", "--into", "x", "--max-rejects", "101%"], "--max-rejects"),
-    (["import", "a.csv", "--into", "x", "--ragged", "maybe"], "--ragged"),
-    (["import", "a.csv", "--into", "x", "--durability", "ful"], "--durability"),
-    (["import", "a.csv", "--into", "x", "--compact-above", "70XB"], "--compact-above"),
-    (["import", "a.csv", "--into", "x", "--compact-used-below", "50"], "--compact-used-below"),
-    (["import", "a.csv", "--into", "x", "--resum"], "did you mean --resume"),
-    (["import", "a.csv", "--into", "x", "--quiet=yes"], "--quiet takes no value"),
-    (["import", "a.csv", "--into", "x", "--report", "xml"], "--report"),
-    (["export"], "FILE is missing"), (["export", "a", "b"], "unexpected argument"),
-    (["check", "a", "--limit", "1"], "unknown option"),
-    (["info", "a", "b"], "unexpected argument"),
-    (["compact", "a", "--if-above", "-5"], "--if-above"),
-  ])
+  @Test(
+    "Wrong usage is one line that says what is wrong",
+    arguments: [
+      (["import"], "CSV is missing"), (["import", "a.csv"], "--into FILE is missing"),
+      (["import", "a.csv", "--into"], "--into needs a value"),
+      (["import", "a.csv", "--into", "x", "--into", "y"], "--into is given twice"),
+      (["import", "a.csv", "--into", "x", "--batch-size", "0"], "--batch-size"),
+      (["import", "a.csv", "--into", "x", "--batch-size", "1e3"], "--batch-size"),
+      (["import", "a.csv", "--into", "x", "--batch-size", "99999999999999999999"], "--batch-size"),
+      (["import", "a.csv", "--into", "x", "--parsers", "0"], "--parsers"),
+      (["import", "a.csv", "--into", "x", "--delimiter", "abcde"], "--delimiter"),
+      (["import", "a.csv", "--into", "x", "--delimiter", "a\n"], "--delimiter"),
+      (["import", "a.csv", "--into", "x", "--quote", "é"], "--quote"),
+      (["import", "a.csv", "--into", "x", "--escape", "ab"], "--escape"),
+      (["import", "a.csv", "--into", "x", "--comment", ""], "--comment"),
+      (["import", "a.csv", "--into", "x", "--skip-lines", "-1"], "--skip-lines"),
+      (["import", "a.csv", "--into", "x", "--encoding", "utf-32"], "--encoding"),
+      (["import", "a.csv", "--into", "x", "--types", "a:number"], "--types"),
+      (["import", "a.csv", "--into", "x", "--max-rejects", "101%"], "--max-rejects"),
+      (["import", "a.csv", "--into", "x", "--ragged", "maybe"], "--ragged"),
+      (["import", "a.csv", "--into", "x", "--durability", "ful"], "--durability"),
+      (["import", "a.csv", "--into", "x", "--compact-above", "70XB"], "--compact-above"),
+      (["import", "a.csv", "--into", "x", "--compact-used-below", "50"], "--compact-used-below"),
+      (["import", "a.csv", "--into", "x", "--resum"], "did you mean --resume"),
+      (["import", "a.csv", "--into", "x", "--quiet=yes"], "--quiet takes no value"),
+      (["import", "a.csv", "--into", "x", "--report", "xml"], "--report"),
+      (["export"], "FILE is missing"), (["export", "a", "b"], "unexpected argument"),
+      (["check", "a", "--limit", "1"], "unknown option"),
+      (["info", "a", "b"], "unexpected argument"),
+      (["compact", "a", "--if-above", "-5"], "--if-above"),
+    ])
   func wrongUsage(arguments: [String], message: String) throws {
     let result = try SheafProcess.run(arguments)
     #expect(result.status == Command.ExitStatus.usage.rawValue)
@@ -288,7 +292,8 @@ import Testing
     #expect(result.errorText.split(separator: "\n").count == 1)
   }
 
-  @Test func wrongCombinations() throws {
+  @Test("Combinations that contradict the input are refused by name")
+  func wrongCombinations() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
     let words = ["import", bench.path("in.csv"), "--into", bench.database]
@@ -307,7 +312,8 @@ import Testing
     #expect(try bench.text("in.csv") == Self.csv)
   }
 
-  @Test func optionsOfAnImport() throws {
+  @Test("Options for reading an input take effect")
+  func optionsOfAnImport() throws {
     let bench = try Workbench()
     func table(_ words: [String], _ input: String) throws -> String {
       try bench.run(

@@ -58,7 +58,7 @@ import Testing
     #expect(try verify(bench)["found"].int == 3)
   }
 
-  @Test(arguments: [true, false])
+  @Test("Every record is found, or counted as missing or differing", arguments: [true, false])
   func everyRecord(hasKey: Bool) throws {
     let bench = try hasKey ? imported(rows, "--key", "id") : imported(rows)
     let good = try verify(bench)
@@ -93,7 +93,8 @@ import Testing
     try bench.run(["verify", bench.database, bench.path("in.csv")], status: .dataRefused)
   }
 
-  @Test func repeatedKeysAndPolicies() throws {
+  @Test("Records with repeated keys are counted by policy")
+  func repeatedKeysAndPolicies() throws {
     let text = "id,v\n1,a\n2,b\n1,c\n3,d\n1,e\n"
     for (policy, rejected, repeated) in [("error", 2, 0), ("skip", 0, 2), ("update", 0, 2)] {
       let bench = try imported(text, "--key", "id", "--on-conflict", policy)
@@ -137,7 +138,8 @@ import Testing
       ["verify", bench.path("none.sheaf"), bench.path("in.csv")], status: .inputMissing)
   }
 
-  @Test func theReceipt() throws {
+  @Test("The receipt has the counts and the hash of each input")
+  func theReceipt() throws {
     let bench = try imported(rows, "--key", "id", "--keep-versions", "2")
     let path = bench.path("out.json")
     _ = try verify(bench, "--receipt", path)

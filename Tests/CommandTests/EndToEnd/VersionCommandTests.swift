@@ -157,7 +157,8 @@ import Testing
     #expect(bad.errorText.contains("from 0 to 1000"))
   }
 
-  @Test func tagsStay() throws {
+  @Test("A tagged version stays when others are dropped")
+  func tagsStay() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"))
     let tagged = try bench.report(["tag", bench.database, "good"])
@@ -237,7 +238,8 @@ import Testing
     #expect(none.errorText.contains("there is nothing to undo"))
   }
 
-  @Test func compactionsKeepThem() throws {
+  @Test("Compactions keep kept versions, unless told to drop them")
+  func compactionsKeepThem() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a", 1...3000))
     for night in ["b", "c"] {

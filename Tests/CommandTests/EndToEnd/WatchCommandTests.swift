@@ -27,7 +27,8 @@ import Testing
     try text.split(separator: "\n").map { try Report(Array($0.utf8) + [0x0A]) }
   }
 
-  @Test func fromAKeptVersion() throws {
+  @Test("sheaf watch begins at a kept version")
+  func fromAKeptVersion() throws {
     let bench = try Workbench()
     try load(bench, users("a", 1...10))
     try bench.run(["tag", bench.database, "start"])

@@ -43,7 +43,9 @@ import Testing
     #expect(!many.starts(with: Self.bytes(shape, seed: 4, rows: 2)))
   }
 
-  @Test(arguments: SampleShape.allCases, [0, 5, 2, UInt64.max])
+  @Test(
+    "Every sample is well-formed CSV of its width", arguments: SampleShape.allCases,
+    [0, 5, 2, UInt64.max])
   func noRecordIsMalformed(shape: SampleShape, seed: UInt64) throws {
     let count = shape == .text ? 300 : 2000
     let records = try #require(TinyCSV.records(Self.bytes(shape, seed: seed, rows: count)))
@@ -69,7 +71,8 @@ import Testing
     #expect((5_700_000...6_100_000).contains(result.output.count))
   }
 
-  @Test func numbersHaveTheirTraits() throws {
+  @Test("The sample of numbers has its kinds of columns")
+  func numbersHaveTheirTraits() throws {
     let records = try #require(TinyCSV.records(Self.bytes(.numbers, seed: 1, rows: 2000)))
     let columns = (0..<20).map { column in
       records.dropFirst().map { String(decoding: $0[column], as: UTF8.self) }
@@ -87,7 +90,8 @@ import Testing
     #expect(columns[12].contains { $0.split(separator: ".").last?.count == 6 })
   }
 
-  @Test func proseHasItsTraits() throws {
+  @Test("The sample of prose has newlines, quotes, commas and other letters")
+  func proseHasItsTraits() throws {
     let bytes = Self.bytes(.text, seed: 1, rows: 500)
     #expect((900...1150).contains(bytes.count / 500))
     let texts = try #require(TinyCSV.records(bytes)).dropFirst().map { $0[1] }
@@ -124,7 +128,8 @@ import Testing
     ? []
     : records[0].indices.map { index in Column(records.dropFirst().map { $0[index] }) }
 
-  @Test func theHeader() {
+  @Test("The sample's header is that of the original")
+  func theHeader() {
     #expect(
       Self.records.first?.joined(separator: ",")
         == "App,Category,Rating,Reviews,Size,Installs,Type,Price,Content Rating,Genres,"
@@ -173,7 +178,8 @@ import Testing
     #expect((300...900).contains(Self.records.count - distinct))
   }
 
-  @Test func reviewsHaveAHeavyTail() {
+  @Test("Numbers of reviews are distributed as in the original")
+  func reviewsHaveAHeavyTail() {
     let reviews = Self.records.dropFirst().compactMap { Int($0[3]) }.sorted()
     #expect(reviews.count == Self.rows)
     #expect((500...6000).contains(reviews[Self.rows / 2]))
@@ -188,7 +194,8 @@ import Testing
     #expect((120...128).contains(bytes / 5000))
   }
 
-  @Test func datesAreRight() {
+  @Test("Days become dates of the proleptic calendar")
+  func datesAreRight() {
     #expect(AppColumns.longDate(daysSince1970: 17_751) == "\"August 8, 2018\"")
     #expect(AppColumns.longDate(daysSince1970: 16_860) == "\"February 29, 2016\"")
     #expect(AppColumns.longDate(daysSince1970: 16_861) == "\"March 1, 2016\"")

@@ -14,7 +14,8 @@ import Testing
     #expect(HumanFormat.size(bytes) == text)
   }
 
-  @Test func counts() {
+  @Test("Counts have separators and the right plural")
+  func counts() {
     #expect(HumanFormat.count(0) == "0")
     #expect(HumanFormat.count(999) == "999")
     #expect(HumanFormat.count(47_472) == "47,472")
@@ -24,7 +25,8 @@ import Testing
     #expect(HumanFormat.count(0, "row", "rows") == "0 rows")
   }
 
-  @Test func durations() {
+  @Test("Durations are given in fitting units")
+  func durations() {
     #expect(HumanFormat.duration(seconds: 0.05) == "0.05 s")
     #expect(HumanFormat.duration(seconds: 9.999) == "10.0 s")
     #expect(HumanFormat.duration(seconds: 59.96) == "1 min 00 s")
@@ -35,7 +37,8 @@ import Testing
     #expect(HumanFormat.duration(seconds: 1e300).hasSuffix(" min"))
   }
 
-  @Test func rates() {
+  @Test("Rates are rounded, and safe for tiny times")
+  func rates() {
     #expect(HumanFormat.rate(47_472, "rows", seconds: 0.05) == "949,000 rows/s")
     #expect(HumanFormat.rate(5, "rows", seconds: 0) == "0 rows/s")
     #expect(HumanFormat.byteRate(84_200_000, seconds: 1) == "84.2 MB/s")
@@ -47,7 +50,8 @@ import Testing
 @Suite struct JSONTests {
   private func text(_ value: JSONValue) -> String { String(decoding: value.line, as: UTF8.self) }
 
-  @Test func keysKeepTheirOrder() {
+  @Test("JSON objects keep the order of their keys")
+  func keysKeepTheirOrder() {
     let value: JSONValue = [
       "z": 1, "a": [1, 2.5, "x", true, nil, [], [:]], "m": ["k": .string("v")],
     ]
@@ -56,14 +60,16 @@ import Testing
     #expect(text(.optional(Int?.none) { .int($0) }) == "null\n")
   }
 
-  @Test func stringsAreEscaped() {
+  @Test("JSON strings escape controls, quotes and backslashes")
+  func stringsAreEscaped() {
     #expect(
       text("a\"b\\c/\n\r\t\u{0}\u{1F}\u{7F}é🚀")
         == "\"a\\\"b\\\\c/\\n\\r\\t\\u0000\\u001f\\u007fé🚀\"\n")
     #expect(text(["\"": 1]) == "{\"\\\"\":1}\n")
   }
 
-  @Test func numbers() {
+  @Test("JSON numbers read back, and NaN is null")
+  func numbers() {
     #expect(text(.int(.min)) == "-9223372036854775808\n")
     #expect(text(.double(0.1)) == "0.1\n")
     #expect(text(.double(1e300)) == "1e+300\n")
@@ -84,7 +90,8 @@ import Testing
     #expect(!TerminalPolicy(isTerminal: false, noColor: nil, term: "xterm").isRich)
   }
 
-  @Test func progressFollowsIt() {
+  @Test("The style of progress follows the terminal and the option")
+  func progressFollowsIt() {
     let rich = TerminalPolicy(isTerminal: true, noColor: nil, term: "xterm")
     let plain = TerminalPolicy(isTerminal: false, noColor: nil, term: nil)
     #expect(ProgressLine.style(.auto, rich) == .redrawn)
@@ -94,7 +101,8 @@ import Testing
     #expect(ProgressLine.style(.never, rich) == .hidden)
   }
 
-  @Test func messagesStayOneLine() {
+  @Test("Control characters in messages are escaped")
+  func messagesStayOneLine() {
     #expect(StandardError.escaped("a\nb\u{1B}[31m\u{9B}é") == "a\\nb\\u{1b}[31m\\u{9b}é")
     #expect(StandardError.escaped("a\r\nb\t") == "a\\r\\nb\\t")
   }
@@ -140,7 +148,8 @@ import Testing
     #expect(fake.written.allSatisfy { $0.hasSuffix("\n") && !$0.contains("\u{1B}") })
   }
 
-  @Test func nothingWhenHidden() {
+  @Test("Hidden progress writes nothing")
+  func nothingWhenHidden() {
     let fake = Fake()
     var line = fake.line(.hidden)
     fake.now += 10_000_000_000
@@ -157,7 +166,8 @@ import Testing
     #expect(fake.written.first?.count == 1 + 19 + 3)
   }
 
-  @Test func whatItSays() {
+  @Test("The progress line has share, rates, time left and rejects")
+  func whatItSays() {
     let progress = Progress(
       bytesRead: 600_000_000, bytesTotal: 1_000_000_000, rows: 4_000_000, rejects: 3,
       fileBytes: 31_000_000)

@@ -50,7 +50,7 @@ import Testing
     #expect(TuneRecommendation(Self.results(sizes, [.full], [], total: 500)) == nil)
   }
 
-  @Test(arguments: 1...20)
+  @Test("Any results give a recommendation that the rule allows", arguments: 1...20)
   func anyRuns(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let sizes: [CountOrAll] = [.count(1), .count(7), .count(50), .count(400), .all]
@@ -97,7 +97,8 @@ import Testing
     #expect(found?.main.chosen.combination.durability == main, "seed \(seed)")
   }
 
-  @Test func partsAreMultiplied() throws {
+  @Test("Results of a part are scaled to the whole input")
+  func partsAreMultiplied() throws {
     let combination = TuneCombination(batchSize: .count(1), durability: .none)
     let runs = [1.0, 2, 4].map {
       Self.run(.count(1), .none, seconds: $0, records: 250, bytes: 1001)
@@ -116,7 +117,8 @@ import Testing
     #expect(summary.peakMemory.median == 5_000_000)
   }
 
-  @Test func numbersForPeople() {
+  @Test("Times and markup are formatted for people")
+  func numbersForPeople() {
     #expect(TuneFormat.seconds(0.0243) == "24.3 ms" && TuneFormat.seconds(1.234) == "1.23 s")
     #expect(TuneFormat.seconds(0.99949) == "999 ms" && TuneFormat.seconds(0.9996) == "1.00 s")
     #expect(TuneFormat.seconds(81.12) == "81.1 s" && TuneFormat.seconds(1234.5) == "1,235 s")

@@ -122,7 +122,8 @@ import TestSupport
     }
   }
 
-  @Test func shortAndEmptyInputs() throws {
+  @Test("A truncated cluster is refused without a trap")
+  func shortAndEmptyInputs() throws {
     let bytes = try sample(3, rows: 5)
     for length in 0..<min(bytes.count, 1200) {
       let guarded = try GuardedBytes(bytes[..<length])
@@ -132,7 +133,8 @@ import TestSupport
     }
   }
 
-  @Test func segmentsAreHashedOnce() throws {
+  @Test("Each column's checksum is compared once")
+  func segmentsAreHashedOnce() throws {
     let cluster = try encode([[[65], [66]]], keyOffsets: [0, 9])
     let parts = try VerifiedTable(path: "").parts(offset: 8192, checksum: cluster.headerChecksum)
     try cluster.bytes.withUnsafeBytes { bytes in

@@ -93,7 +93,7 @@ import TestSupport
     return low...high
   }
 
-  @Test(arguments: Effort.seeds(1..<25))
+  @Test("Generated columns come back from a cluster", arguments: Effort.seeds(1..<25))
   func generatedColumns(seed: UInt64) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
     for effort in [EncodingEffort.fast, .thorough] {
@@ -138,7 +138,7 @@ import TestSupport
     }
   }
 
-  @Test(arguments: [EncodingEffort.fast, .thorough])
+  @Test("Any range of a column's rows is decoded", arguments: [EncodingEffort.fast, .thorough])
   func partsOfAColumn(effort: EncodingEffort) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: 7))
     let columns = (0..<ColumnGenerator.kinds).map { generator.column(kind: $0, rows: 700) }
@@ -159,12 +159,14 @@ import TestSupport
     }
   }
 
-  @Test func nullAndEmptyDiffer() throws {
+  @Test("Null and the empty text differ")
+  func nullAndEmptyDiffer() throws {
     let columns: [[Spelling]] = [[nil, [], nil, []], [[], [], [], []], [nil, nil, nil, nil]]
     try expect(try encode(columns), holds: columns, "empty")
   }
 
-  @Test func absentColumnsAreNull() throws {
+  @Test("A column that a cluster lacks reads as null")
+  func absentColumnsAreNull() throws {
     let cluster = try encode([[[65]]])
     try cluster.bytes.withUnsafeBytes { bytes in
       let reader = try ClusterReader(bytes)
@@ -201,7 +203,8 @@ import TestSupport
     #expect(keys.row(-1) == nil && keys.firstRow(notBelow: -5) == 0)
   }
 
-  @Test func keysMustAscend() {
+  @Test("Keys that do not ascend, or are not one for each row, are refused")
+  func keysMustAscend() {
     let column: [[Spelling]] = [[[65], [66]]]
     for offsets in [[0], [1, 1], [1, 0], [-1, 0], [0, 1, 2]] as [[Int64]] {
       #expect(throws: ClusterError.invalidKeys) { try encode(column, keyOffsets: offsets) }

@@ -25,7 +25,7 @@ import Testing
     return rows
   }
 
-  @Test(arguments: Effort.seeds(1..<6))
+  @Test("A rehearsal sees its version while the file is written", arguments: Effort.seeds(1..<6))
   func besidesAWriter(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let folder = TemporaryFolder()
@@ -121,7 +121,8 @@ import Testing
     try file.close()
   }
 
-  @Test func ofNothing() throws {
+  @Test("A rehearsal of a missing file begins empty")
+  func ofNothing() throws {
     let folder = TemporaryFolder()
     let (rehearsal, version) = try Database.rehearsal(
       of: nil, path: folder.path("t.sheaf"), options: .tiny, folder: folder.path("."))

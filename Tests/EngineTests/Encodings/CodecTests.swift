@@ -37,7 +37,8 @@ import TestSupport
     #expect(bits == plan.bits, "\(note)")
   }
 
-  @Test func codesOfAllShapes() throws {
+  @Test("Prefix codes of any frequencies read back")
+  func codesOfAllShapes() throws {
     try expectDecodes([7], "one")
     try expectDecodes([7, 7], "two")
     try expectDecodes((0..<5000).map { 10_000 / ($0 + 1) + 1 }, "many")
@@ -265,7 +266,8 @@ import TestSupport
 
   // MARK: Dates
 
-  @Test func writtenDates() throws {
+  @Test("Every date style is written and read back")
+  func writtenDates() throws {
     for style in DateStyle.allCases {
       for days in stride(from: -719_528, through: 2_932_896, by: 997) {
         let date = try #require(CalendarDate(daysSince1970: days))

@@ -244,7 +244,8 @@ import Testing
     #expect(Array(output.bytes) == pairs, comment)
   }
 
-  @Test func damageIsFound() throws {
+  @Test("Damaged digit encodings are found")
+  func damageIsFound() throws {
     let twin = Twin(bits: 2, symbols: [0x41, 0x43, 0x47], literals: [(2, 0x2D), (5, 0x2D)])
     let good = twin.bytes([[0, 1, 2], [2, 2, 2, 2]])
     try read(good, count: 2) { #expect($0.inconsistency() == nil) }

@@ -13,7 +13,8 @@ import TestSupport
     try encode([column], with: ClusterBuilder(effort: effort)).columns[0].encoding
   }
 
-  @Test func eachEncodingIsChosen() throws {
+  @Test("Each encoding is chosen for its values")
+  func eachEncodingIsChosen() throws {
     #expect(try encoding(column((0..<50).map { _ in "same" })) == .constant)
     #expect(try encoding((0..<50).map { _ in nil }) == .constant)
     #expect(try encoding(column((0..<99).map { "\($0 * 37)" })) == .integers)
@@ -172,7 +173,8 @@ import TestSupport
     #expect(try encoding(texts(17)) == .integers)
   }
 
-  @Test func decimalScales() throws {
+  @Test("Decimals of one scale take less space than of several")
+  func decimalScales() throws {
     let mixed = column(
       (0..<99).map { ["4", "4.5", "4.25"][$0 % 3] + "\($0 % 7 + 1)" + "\($0 % 9)" })
     #expect(try encoding(mixed) == .decimals)

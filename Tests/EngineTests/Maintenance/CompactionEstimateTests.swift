@@ -19,7 +19,7 @@ import Testing
     return database
   }
 
-  @Test(arguments: [0, 1, 700, 5000])
+  @Test("The estimate is near the size after compaction", arguments: [0, 1, 700, 5000])
   func isNearTheCompaction(rows: Int) throws {
     let folder = TemporaryFolder()
     let database = try filled(folder, rows: rows)

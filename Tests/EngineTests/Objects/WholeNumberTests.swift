@@ -23,7 +23,8 @@ struct WholeNumberTests {
     try Query().rows(in: database.snapshot().table("t")).map { $0["x"] }
   }
 
-  @Test func insertUpdateAndUpsert() throws {
+  @Test("Ints become doubles on insert, update and upsert")
+  func insertUpdateAndUpsert() throws {
     let database = try database(key: "n")
     try database.write { transaction in
       let table = try transaction.table("t")
@@ -54,7 +55,8 @@ struct WholeNumberTests {
     #expect("\(row)" == "object 1 (x: 4.0, n: null)")
   }
 
-  @Test func liveObjects() throws {
+  @Test("Live objects take ints for columns of doubles")
+  func liveObjects() throws {
     let database = try database()
     let session = try database.session()
     try session.write { _ in
@@ -87,7 +89,8 @@ struct WholeNumberTests {
     #expect(try database.snapshot().isEmpty)
   }
 
-  @Test func defaults() throws {
+  @Test("Ints are defaults of columns of doubles")
+  func defaults() throws {
     let database = try database()
     try database.write { transaction in
       let table = try transaction.table("t")
@@ -112,7 +115,8 @@ struct WholeNumberTests {
     for _ in 0..<2 { try Database.open(folder.path("a.sheaf"), options: options).close() }
   }
 
-  @Test func codableProperties() throws {
+  @Test("Codable integers and doubles convert where they are exact")
+  func codableProperties() throws {
     struct Whole: Codable, Equatable { var x: Int, n: Double }
     struct Narrow: Codable { var x: Int8 }
     let database = try database()

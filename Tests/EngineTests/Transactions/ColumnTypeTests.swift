@@ -17,7 +17,8 @@ import Testing
     return database
   }
 
-  @Test func deletions() throws {
+  @Test("deleteAll(where:) deletes all matches, or none beyond the limit")
+  func deletions() throws {
     let database = try filled((0..<500).map { $0 % 5 == 0 ? nil : "row \($0)" })
     func count() throws -> Int { try database.snapshot().table("t").count }
     try database.write { transaction in
@@ -89,7 +90,8 @@ import Testing
     }
   }
 
-  @Test func defaultsAndIndexes() throws {
+  @Test("A new type needs a fitting default, and indexes follow it")
+  func defaultsAndIndexes() throws {
     let database = try filled(["1", "2", nil, "1"])
     try database.write { transaction in
       let table = try transaction.table("t")

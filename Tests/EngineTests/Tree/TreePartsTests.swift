@@ -61,7 +61,8 @@ struct TreePartsTests {
     }
   }
 
-  @Test func inOrder() throws {
+  @Test("Parts come in the order of keys, and can be skipped or opened")
+  func inOrder() throws {
     var forger = Forger()
     let left = try forger.node(level: 1, [1, 3, 9].map(Forger.leaf))
     let right = try forger.node(level: 1, [10, 12].map(Forger.leaf))

@@ -59,7 +59,8 @@ import TestSupport
     }
   }
 
-  @Test func inference() {
+  @Test("The type of a column follows from the classes of its values")
+  func inference() {
     let cases: [(TypeSet, ColumnType?)] = [
       ([], nil), (.bool, .bool), (.int, .int), ([.int, .bigInt], .int), (.bigInt, .int),
       ([.int, .double], .double), (.double, .double), ([.int, .double, .bigInt], .text),
@@ -70,7 +71,8 @@ import TestSupport
     for (set, type) in cases { #expect(set.inferredType == type) }
   }
 
-  @Test func observationsKeepFirstRows() {
+  @Test("Observations keep the first row of each class")
+  func observationsKeepFirstRows() {
     var observation = TypeObservation()
     observation.insert(.int, row: 3)
     observation.insert(.int, row: 7)

@@ -10,7 +10,8 @@ import Testing
     try #require(ExactDecimal(text), "\(text)")
   }
 
-  @Test func spellings() throws {
+  @Test("Decimals are parsed exactly and shown canonically")
+  func spellings() throws {
     for (text, shown) in [
       ("0", "0"), ("-0", "0"), ("0.000", "0"), ("1.10", "1.1"), ("+5", "5"), (".5", "0.5"),
       ("1e3", "1000"), ("1200e-2", "12"), ("-1.5E-3", "-0.0015"),
@@ -46,7 +47,7 @@ import Testing
     #expect(ExactDecimal(Int64.min).description == "-9223372036854775808")
   }
 
-  @Test(arguments: 0..<4 as Range<UInt64>)
+  @Test("Decimals are ordered by value", arguments: 0..<4 as Range<UInt64>)
   func order(seed: UInt64) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
     let texts = generator.column(kind: 40, rows: 300).compactMap {
@@ -75,7 +76,8 @@ import Testing
     #expect(sum.value.map { SlowDecimal.compare($0.description, exact) } ?? 0 == 0)
   }
 
-  @Test func sums() throws {
+  @Test("Sums of decimals are exact")
+  func sums() throws {
     func sum(_ texts: String...) throws -> String? {
       var sum = DecimalSum()
       for text in texts { sum.add(try decimal(text)) }
@@ -94,7 +96,8 @@ import Testing
     #expect(try sum() == "0")
   }
 
-  @Test func notations() throws {
+  @Test("Decimals are read in notations")
+  func notations() throws {
     func read(_ text: String, _ pattern: String) throws -> String? {
       let reading = Reading(.decimal, try Notation(.decimal, [pattern]))
       let value = Array(text.utf8).withUnsafeBytes { Value(spelling: $0, as: reading) }
@@ -144,7 +147,8 @@ import Testing
     #expect(throws: EngineError.self) { try Notation(.decimal, ["$1.5", "€1.5"]) }
   }
 
-  @Test func inATable() throws {
+  @Test("Decimals and UUIDs are stored, queried and coded")
+  func inATable() throws {
     let folder = TemporaryFolder()
     let database = try Database.open(folder.path("t.sheaf"))
     struct Sale: Codable, Equatable {
@@ -198,7 +202,8 @@ import Testing
     try database.close()
   }
 
-  @Test func identifiers() throws {
+  @Test("UUIDs are read in their usual spellings")
+  func identifiers() throws {
     let id = try #require(UniqueIdentifier("F81D4FAE-7dec-11d0-a765-00a0c91e6bf6"))
     for text in [
       "f81d4fae7dec11d0a76500a0c91e6bf6", "{f81d4fae-7dec-11d0-a765-00a0c91e6bf6}",

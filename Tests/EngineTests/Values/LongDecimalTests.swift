@@ -10,7 +10,7 @@ import Testing
     Array(text.utf8).withUnsafeBytes(TypeSet.of)
   }
 
-  @Test(arguments: 0..<4 as Range<UInt64>)
+  @Test("Doubles as programs print them are doubles", arguments: 0..<4 as Range<UInt64>)
   func whatProgramsPrint(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for _ in 0..<2000 {
@@ -35,7 +35,8 @@ import Testing
     }
   }
 
-  @Test func cases() {
+  @Test("Long decimals are doubles only if they say no more than one")
+  func cases() {
     for text in [
       "1.000000000000000000e+00", "-2.250000000000000000e-03",
       "0.1000000000000000055511151231257827",

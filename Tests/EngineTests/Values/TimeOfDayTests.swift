@@ -17,7 +17,7 @@ import Testing
     return minutes * 60_000_000 + NSDecimalNumber(decimal: seconds * 1_000_000).int64Value
   }
 
-  @Test(arguments: 0..<3 as Range<UInt64>)
+  @Test("Times are parsed as a slow reader does", arguments: 0..<3 as Range<UInt64>)
   func spellings(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let alphabet = Array("0123456789012345::::. ")
@@ -40,7 +40,8 @@ import Testing
     #expect(TimeOfDay(microseconds: 86_399_000_001)?.description == "23:59:59.000001")
   }
 
-  @Test func notations() throws {
+  @Test("Times are read in notations")
+  func notations() throws {
     func read(_ text: String, _ patterns: String...) throws -> String? {
       let notation = try Notation(.time, patterns)
       let value = Array(text.utf8).withUnsafeBytes {
@@ -60,7 +61,8 @@ import Testing
     #expect(throws: EngineError.self) { try Notation(.date, ["%H:%M"]) }
   }
 
-  @Test func inATable() throws {
+  @Test("Times are stored, sorted and queried")
+  func inATable() throws {
     let path = TemporaryFolder()
     let database = try Database.open(path.path("t.sheaf"))
     var random = SplitMix64(seed: 5)

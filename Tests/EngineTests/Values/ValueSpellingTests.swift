@@ -23,7 +23,8 @@ import TestSupport
     }
   }
 
-  @Test func doubles() {
+  @Test("Doubles are read from their spellings")
+  func doubles() {
     let fitting: [(String, Double)] = [
       ("0", 0), ("5", 5), ("-5.25", -5.25), ("+5", 5), (".5", 0.5), ("-.5", -0.5), ("1e3", 1000),
       ("1E+3", 1000), ("1.5e-3", 0.0015), ("0.1", 0.1), ("9223372036854775808", 0x1p63),
@@ -47,7 +48,8 @@ import TestSupport
     }
   }
 
-  @Test func booleansTextAndData() {
+  @Test("Booleans, text and data are read from their spellings")
+  func booleansTextAndData() {
     for text in ["true", "True", "TRUE"] {
       #expect(Value(spelling: text, type: .bool) == .bool(true))
     }
@@ -62,7 +64,8 @@ import TestSupport
     #expect(Value(spelling: [0xFF], type: .data) == .data([0xFF]))
   }
 
-  @Test func dates() throws {
+  @Test("Dates are read, and impossible days are not")
+  func dates() throws {
     let day = try #require(CalendarDate(year: 2018, month: 8, day: 3))
     #expect(Value(spelling: "2018-08-03", type: .date) == .date(day))
     #expect(day.daysSince1970 == 17746)
@@ -90,7 +93,8 @@ import TestSupport
     }
   }
 
-  @Test func dateTimes() throws {
+  @Test("Date-times are read with offsets and fractions")
+  func dateTimes() throws {
     let moment = try #require(DateTime(microsecondsSince1970: 1_533_299_696_000_000))
     for text in [
       "2018-08-03T12:34:56Z", "2018-08-03 12:34:56", "2018-08-03T14:34:56+02:00",
@@ -108,7 +112,8 @@ import TestSupport
     #expect(Value(spelling: "0000-01-01T00:00:00+00:01", type: .dateTime) == nil)
   }
 
-  @Test func blanksAround() {
+  @Test("Blanks around a value are ignored")
+  func blanksAround() {
     let values: [(String, ColumnType)] = [
       ("-5", .int), ("1e3", .double), ("NaN", .double), ("TRUE", .bool), ("2018-08-03", .date),
       ("2018-08-03 12:34", .dateTime), ("2018-08-03", .dateTime),
@@ -129,7 +134,7 @@ import TestSupport
     }
   }
 
-  @Test(arguments: [1, 2, 3] as [UInt64])
+  @Test("Doubles are those of strtod", arguments: [1, 2, 3] as [UInt64])
   func doublesAgreeWithStrtod(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for _ in 0..<4000 {
@@ -156,7 +161,7 @@ import TestSupport
     }
   }
 
-  @Test(arguments: [4, 5] as [UInt64])
+  @Test("The canonical spelling of a value reads back", arguments: [4, 5] as [UInt64])
   func canonicalSpellingsReadBack(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<2000 {

@@ -185,7 +185,8 @@ import TestSupport
     }
   }
 
-  @Test(arguments: 0..<4 as Range<UInt64>)
+  @Test(
+    "The parser agrees with the slow one on generated inputs", arguments: 0..<4 as Range<UInt64>)
   func generatedInputs(part: UInt64) throws {
     for seed in (part * 400)..<(part * 400 + 400) {
       var random = SplitMix64(seed: seed)

@@ -27,7 +27,7 @@ import Testing
     #expect(Header(["a", "a_2", "a", "a_2"]).names == ["a", "a_2", "a_3", "a_2_2"])
   }
 
-  @Test(.timeLimit(.minutes(60)))
+  @Test("Ten thousand equal names are made unique quickly", .timeLimit(.minutes(60)))
   func tenThousandEqualNames() {
     let header = Header([String](repeating: "x", count: 10_000))
     #expect(Set(header.names).count == 10_000)
@@ -57,7 +57,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [([0x6E, 0xE9], true), ([0x6E, 0x81], false), ([0xC3, 0xA9, 0xE9], false)])
+  @Test(
+    "A header that is not UTF-8 is refused with the likely encoding",
+    arguments: [([0x6E, 0xE9], true), ([0x6E, 0x81], false), ([0xC3, 0xA9, 0xE9], false)])
   func headerInAnotherEncoding(name: [UInt8], isLikely: Bool) throws {
     let splitter = RecordSplitter(source: MemorySource(name + Array(",b\n1,2\n".utf8)))
     let chunk = try #require(try splitter.next(recordLimit: 1))
@@ -69,21 +71,23 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    (["App,Rating", "Photo,4.1", "Draw,NaN"], true),
-    (["App,Released", "Photo,2018-01-07", "Draw,"], true),
-    (["name,colour", "apple,red", "pear,green"], true),
-    (["App,Category"], true),
-    (["App,,Rating", "Photo,x,4.1"], true),
-    (["1,2", "3,4"], false),
-    (["Photo,4.1", "Draw,4.5"], false),
-    (["Photo,NaN", "Draw,4.5"], false),
-    (["x,y", "x,z", "w,y"], false),
-    (["a,a", "b,c"], true),
-    (["a,", "b,c"], true),
-    (["2018-01-07,x", "2018-01-08,y"], false),
-    ([], false),
-  ])
+  @Test(
+    "A header is told from a record",
+    arguments: [
+      (["App,Rating", "Photo,4.1", "Draw,NaN"], true),
+      (["App,Released", "Photo,2018-01-07", "Draw,"], true),
+      (["name,colour", "apple,red", "pear,green"], true),
+      (["App,Category"], true),
+      (["App,,Rating", "Photo,x,4.1"], true),
+      (["1,2", "3,4"], false),
+      (["Photo,4.1", "Draw,4.5"], false),
+      (["Photo,NaN", "Draw,4.5"], false),
+      (["x,y", "x,z", "w,y"], false),
+      (["a,a", "b,c"], true),
+      (["a,", "b,c"], true),
+      (["2018-01-07,x", "2018-01-08,y"], false),
+      ([], false),
+    ])
   func sniffing(lines: [String], isHeader: Bool) {
     let records = lines.map {
       $0.split(separator: ",", omittingEmptySubsequences: false).map {

@@ -19,7 +19,8 @@ import Testing
     #expect(parsed.text(empty) == [])
   }
 
-  @Test func tenThousandColumns() throws {
+  @Test("Records of ten thousand columns are parsed")
+  func tenThousandColumns() throws {
     let count = 10_000
     let record = (0..<count).map { $0 % 3 == 0 ? "\"\($0)\"\"\"" : "\($0)" }.joined(separator: ",")
     let input = Array((record + "\n" + record + ",1\n" + record).utf8)
@@ -41,7 +42,8 @@ import Testing
     #expect(RecordSplitter.maximumRecords(columnCount: 10_000) * 10_000 * 8 <= 64 << 20)
   }
 
-  @Test func surplusFieldsAreBounded() throws {
+  @Test("Surplus fields are limited by the number of columns")
+  func surplusFieldsAreBounded() throws {
     let commas = [UInt8](repeating: UInt8(ascii: ","), count: Header.maximumColumns - 1)
     let fits = try parse(commas, columnCount: 1, ragged: .extend)
     #expect(fits.rowCount == 1 && fits.surplus.count == Header.maximumColumns - 1)

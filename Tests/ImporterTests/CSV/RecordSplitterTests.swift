@@ -170,7 +170,8 @@ import Testing
     #expect(try wild.next(recordLimit: 1)?.recordCount == 1)
   }
 
-  @Test func peekTakesNothing() throws {
+  @Test("Peeking takes no bytes from the input")
+  func peekTakesNothing() throws {
     let splitter = RecordSplitter(
       source: MemorySource(Array("\u{FEFF}a,b\nc,d\n".utf8), readSizes: [1]))
     #expect(try splitter.peek(4) == Array("a,b\n".utf8))

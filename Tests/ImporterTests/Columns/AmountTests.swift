@@ -14,21 +14,24 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    (["0", "$4.99"], "decimal $1,234.5"), (["$65,000", "$120,500"], "decimal $1,234.5"),
-    (["1.234,56 €", "5,00 €"], "decimal 1.234,5 €"), (["€5"], "decimal €1,234.5"),
-    (["CHF 1'234.50", "CHF 5.10"], "decimal CHF 1'234.5"),
-    (["12 %", "12.5 %"], "decimal 1,234.5 %"),
-    (["12,5%", "3%"], "decimal 1.234,5%"), (["($5.00)", "$7.10"], "decimal $1,234.5"),
-    (["-$5", "$ 5"], "decimal $1,234.5"), (["1 234,50 zł", "5 zł"], "decimal 1 234,5 zł"),
-    (["R$ 1.234,50"], "decimal R$ 1.234,5"), (["1234.5 USD", "7 USD"], "decimal 1,234.5 USD"),
-    (["3.459%", "1%"], "decimal 1,234.5%"), (["0,089 €", "1,789 €"], "decimal 1.234,5 €"),
-    (["0.12345678901234567891", "1.5"], "decimal plain"),
-    (
-      ["f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "F81D4FAE-7DEC-11D0-A765-00A0C91E6BF7"], "uuid plain"
-    ),
-    (["{f81d4fae-7dec-11d0-a765-00a0c91e6bf6}"], "uuid plain"),
-  ])
+  @Test(
+    "Notations of amounts are found",
+    arguments: [
+      (["0", "$4.99"], "decimal $1,234.5"), (["$65,000", "$120,500"], "decimal $1,234.5"),
+      (["1.234,56 €", "5,00 €"], "decimal 1.234,5 €"), (["€5"], "decimal €1,234.5"),
+      (["CHF 1'234.50", "CHF 5.10"], "decimal CHF 1'234.5"),
+      (["12 %", "12.5 %"], "decimal 1,234.5 %"),
+      (["12,5%", "3%"], "decimal 1.234,5%"), (["($5.00)", "$7.10"], "decimal $1,234.5"),
+      (["-$5", "$ 5"], "decimal $1,234.5"), (["1 234,50 zł", "5 zł"], "decimal 1 234,5 zł"),
+      (["R$ 1.234,50"], "decimal R$ 1.234,5"), (["1234.5 USD", "7 USD"], "decimal 1,234.5 USD"),
+      (["3.459%", "1%"], "decimal 1,234.5%"), (["0,089 €", "1,789 €"], "decimal 1.234,5 €"),
+      (["0.12345678901234567891", "1.5"], "decimal plain"),
+      (
+        ["f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "F81D4FAE-7DEC-11D0-A765-00A0C91E6BF7"],
+        "uuid plain"
+      ),
+      (["{f81d4fae-7dec-11d0-a765-00a0c91e6bf6}"], "uuid plain"),
+    ])
   func isFound(values: [String], reading: String) {
     #expect(found(values) == [reading])
   }

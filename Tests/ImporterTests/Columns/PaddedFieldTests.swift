@@ -16,7 +16,8 @@ import Testing
     return (folder, report)
   }
 
-  @Test func areReadAndKept() throws {
+  @Test("Padded values are typed, and keep their blanks")
+  func areReadAndKept() throws {
     let csv = """
       n,d,m,b,t,w
        5 ,\t2018-08-03, 2018-08-03 10:00 , true,x , 1.234
@@ -41,7 +42,8 @@ import Testing
     }
   }
 
-  @Test func datesInNotations() throws {
+  @Test("Padded values in notations are typed")
+  func datesInNotations() throws {
     let csv = "a,b,c\n 25.08.2018,yes ,\"1,5 \"\n3.8.2018 , no,\" 2,25\"\n"
     let (folder, _) = try imported(csv) { $0.decimalMark = .comma }
     #expect(try folder.types() == "a date, b bool, c double")
@@ -49,7 +51,8 @@ import Testing
     try folder.expectSound()
   }
 
-  @Test func trimmed() throws {
+  @Test("Trimmed fields lose their blanks")
+  func trimmed() throws {
     let csv = "k, t ,n\n  a  ,\" x \",   \n\tb,\"  \",5\n"
     let (folder, _) = try imported(csv) { $0.trimsFields = true }
     #expect(try folder.exportText() == "k,t,n\na,x,\nb,\"\",5\n")

@@ -21,7 +21,8 @@ import Testing
     #expect(ShortDates(fields)?.format == format, "\(text)")
   }
 
-  @Test func withTimes() throws {
+  @Test("Short dates with times are found")
+  func withTimes() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a;b\n8/25/18 14:30;x\n8/3/18 2:05 PM;y\n8/4/18;z\n") {
       $0.header = .firstRecord

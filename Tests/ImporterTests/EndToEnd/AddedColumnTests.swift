@@ -46,7 +46,9 @@ import Testing
     return places
   }
 
-  @Test(arguments: Effort.seeds(1..<6), [false, true])
+  @Test(
+    "Added columns have their values in every record", arguments: Effort.seeds(1..<6),
+    [false, true])
   func allKinds(seed: UInt64, isKeyed: Bool) throws {
     var random = SplitMix64(seed: seed)
     let records = [3, 40, 300, 2600].randomElement(using: &random) ?? 3
@@ -159,7 +161,8 @@ import Testing
     #expect(try folder.exportText() == "a,b,n\nx,1,1\nz,2,2\nw,3,3\n")
   }
 
-  @Test func folders() throws {
+  @Test("Folders of a path are columns")
+  func folders() throws {
     func columns(_ path: String) throws -> [String] {
       var options = ImportOptions(inputs: [path], database: "")
       options.takesFolderColumns = true
@@ -177,7 +180,8 @@ import Testing
     #expect(throws: ImportError.self) { try columns("r=1/r=2/x.csv") }
   }
 
-  @Test func templates() throws {
+  @Test("Wrong templates are refused")
+  func templates() throws {
     for wrong in ["{", "}", "{}", "{Path}", "a{b", "{path", "x}y", "{{}"] {
       #expect(throws: ImportError.self, "\(wrong)") { try AddedColumn("a", wrong) }
     }

@@ -49,7 +49,8 @@ import Testing
     }
   }
 
-  @Test func withoutAHeader() throws {
+  @Test("Without a header the columns are numbered or named by the option")
+  func withoutAHeader() throws {
     let folder = try ImportFolder()
     let report = try folder.importCSV("1,2\n3,4\n") { _ in }
     #expect(report.dialect?.hasHeader == false)
@@ -68,7 +69,8 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", "\n\n\r\n", "\u{FEFF}", "\u{FEFF}\n"])
+  @Test(
+    "An input without records is an error", arguments: ["", "\n\n\r\n", "\u{FEFF}", "\u{FEFF}\n"])
   func nothingInIt(input: String) throws {
     let folder = try ImportFolder()
     #expect(throws: ImportError.emptyInput(path: folder.path("t.csv"))) {
@@ -92,7 +94,8 @@ import Testing
     }
   }
 
-  @Test func tenThousandColumns() throws {
+  @Test("Ten thousand columns are imported")
+  func tenThousandColumns() throws {
     let names = (1...10_000).map { "c\($0)" }.joined(separator: ",")
     let row = (1...10_000).map { $0 % 3 == 0 ? "" : String($0) }.joined(separator: ",")
     let csv = Array("\(names)\n\(row)\n\(row)\n".utf8)
@@ -102,14 +105,15 @@ import Testing
     try folder.expectSound()
   }
 
-  @Test func tooManyColumns() throws {
+  @Test("More columns than the limit are an error")
+  func tooManyColumns() throws {
     let folder = try ImportFolder()
     let names = String(repeating: "a,", count: 65_600)
     let error = try #require(throws: ImportError.self) { try folder.importCSV(names + "\n") }
     #expect("\(error)".contains("65601 fields, more than 65536"))
   }
 
-  @Test(arguments: [0, 1])
+  @Test("A very long field is imported", arguments: [0, 1])
   func aVeryLongField(row: Int) throws {
     let long = "\"" + String(repeating: "all work, no play\n", count: 290_000) + "\""
     let rows = ["1,x\n", "2,\(long)\n", "3,y\n"]
@@ -170,7 +174,8 @@ import Testing
     }
   }
 
-  @Test func spellingsOfNull() throws {
+  @Test("Given spellings of null are null")
+  func spellingsOfNull() throws {
     let folder = try ImportFolder()
     let report = try folder.importCSV("a,b\nNA,1\n\"NA\",-\n,\"\"\nna,NA\n") {
       $0.nulls = ["NA", "-"]
@@ -197,7 +202,8 @@ import Testing
     }
   }
 
-  @Test func missingAndUnreadable() throws {
+  @Test("Missing and unreadable inputs are errors")
+  func missingAndUnreadable() throws {
     let folder = try ImportFolder()
     for path in [folder.path("no.csv"), folder.path(""), folder.path("no/t.csv")] {
       let error = try #require(throws: ImportError.self) {

@@ -65,7 +65,8 @@ import TestSupport
     }
   }
 
-  @Test func stoppedAgainAndAgain() throws {
+  @Test("A keyed import that is stopped again and again ends as one that was not")
+  func stoppedAgainAndAgain() throws {
     var random = SplitMix64(seed: 5)
     let input = Self.input(&random, "store,sku,a,b", records: 400)
     var twin = KeyTwin(columns: ["store", "sku", "a", "b"], keys: Self.keys)
@@ -89,7 +90,7 @@ import TestSupport
     try folder.expectSound()
   }
 
-  @Test(arguments: [false, true])
+  @Test("Objects whose keys are missing are deleted", arguments: [false, true])
   func missingOnesAreDeleted(publishes: Bool) throws {
     var random = SplitMix64(seed: publishes ? 6 : 7)
     var twin = KeyTwin(columns: ["store", "sku", "a"], keys: Self.keys)

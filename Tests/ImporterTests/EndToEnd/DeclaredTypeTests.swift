@@ -26,7 +26,7 @@ struct DeclaredTypeTests {
 
   private let declared = "zip text, stars double, raw data, day date, n int"
 
-  @Test(arguments: [1, 1000], [false, true])
+  @Test("Declared types stay whatever the input has", arguments: [1, 1000], [false, true])
   func stayAsTheyAre(batch: Int, truncate: Bool) throws {
     let folder = try ImportFolder()
     try open(folder).close()

@@ -49,7 +49,9 @@ struct DefaultTests {
     try folder.expectSound()
   }
 
-  @Test(arguments: [1, 1000], ConflictPolicy.allCases)
+  @Test(
+    "Columns that the input lacks get defaults in keyed imports", arguments: [1, 1000],
+    ConflictPolicy.allCases)
   func withAKey(batch: Int, policy: ConflictPolicy) throws {
     let folder = try folder(key: "id")
     func add(_ csv: String) throws {

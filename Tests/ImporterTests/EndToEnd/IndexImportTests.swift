@@ -16,7 +16,9 @@ import TestSupport
     return text
   }
 
-  @Test(arguments: [(7, 3), (300, 200), (5000, 4 << 20)], [false, true])
+  @Test(
+    "Every imported object is found by its indexes",
+    arguments: [(7, 3), (300, 200), (5000, 4 << 20)], [false, true])
   func everyObjectIsFound(cut: (batch: Int, chunkBytes: Int), hasKey: Bool) throws {
     let folder = try ImportFolder()
     func importCSV(_ text: String) throws {

@@ -111,7 +111,9 @@ import TestSupport
     }
   }
 
-  @Test(arguments: ConflictPolicy.allCases, Effort.some([3, 100, 300]))
+  @Test(
+    "A keyed import that is stopped again and again ends as one that was not",
+    arguments: ConflictPolicy.allCases, Effort.some([3, 100, 300]))
   func stoppedAgainAndAgain(policy: ConflictPolicy, batch: Int) throws {
     let seed = UInt64(batch)
     let inputs = Inputs(seed: seed, keys: 60, records: 700)
@@ -226,7 +228,8 @@ import TestSupport
     try folder.expectSound()
   }
 
-  @Test func anotherKeyOrNone() throws {
+  @Test("An import cannot change the table's key")
+  func anotherKeyOrNone() throws {
     let folder = try ImportFolder()
     try folder.importCSV("id,a\n1,x\n") { $0.key = "id" }
     for change in [

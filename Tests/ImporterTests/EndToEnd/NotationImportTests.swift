@@ -199,34 +199,36 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("03/08/2018\n04/08/2018", "text"), ("03/08/2018\n25/08/2018", "date %d/%m/%Y"),
-    ("03/08/2018\n08/25/2018", "date %m/%d/%Y"), ("25/08/2018\n08/25/2018", "text"),
-    ("25/08/2018\n2018-08-03", "date %d/%m/%Y"), ("25-08-2018\n01-02-2018", "date %d-%m-%Y"),
-    ("7-Jan-18\n8-Feb-70", "date %d-%b-%y"), ("20180803\n20180804", "int"),
-    ("03/08/18\n25/08/18", "date %d/%m/%y"),
-    ("August 3, 2018\n3 August 2018", "date %B %d, %Y+%d %B %Y"),
-    ("Aug 3 2018\nsep 4 2018", "date %B %d %Y"), ("2018-08-03\nAugust 3, 2018", "date %B %d, %Y"),
-    ("2018-08-03\n25/08/2018 10:00", "datetime %d/%m/%Y %H:%M"),
-    ("2018-02-30\nAugust 3, 2018", "text"),
-    ("2018-08-03 10:00:00 +0200\n2018-08-03 10:00:00 -0200", "datetime %Y-%m-%d %H:%M:%S %z"),
-    ("yes\nno", "bool yes/no"), ("yes\nyes", "text"), ("y\nN", "bool y/n"), ("1\n0", "int"),
-    ("yes\nfalse", "text"), ("t\nf", "bool t/f"), ("1,5\n2,25", "double 1,5"),
-    ("1,234\n5,678", "text"), ("1,234\n1,234,567", "int 1,234"), ("1,234\n1,5", "double 1,5"),
-    ("1,234.5\n7", "double 1,234.5"), ("1.234,5\n1.234", "double 1.234,5"),
-    ("192.168.100.200\n100.200.100.200", "text"), ("1.234\n5.678", "double"),
-    ("1 234\n5 678", "text"), ("007\n1,5", "text"), ("NA\n5", "int"), ("(555) 123\n2", "text"),
-    ("09:30:00\n23:59:59.5", "time %H:%M:%S+%H:%M:%S.%f"),
-    ("09:30\n10:00:00", "time %H:%M+%H:%M:%S"),
-    ("9:30 AM\n11:45 pm", "time %I:%M %p"), ("3:45\n4:10", "text"), ("3:45:10\n4:10:00", "text"),
-    ("23:10\n24:10", "text"),
-    ("NA\n09:30", "time %H:%M"), ("09:30\n2018-08-03", "text"),
-    ("1,234\n-1,234,567\n+5", "int 1,234"), ("1,234,567\n1,234,567.25", "double 1,234.5"),
-    ("inf\n1.5\n-inf", "double"), ("inf\n7", "double"), ("inf\n-inf", "text"),
-    ("inf\nx\n1", "text"),
-    ("inf\n0.12345678901234567891", "text"), ("1.5\nNaN\ninf", "double"),
-    ("inf\n2018-08-03", "text"),
-  ])
+  @Test(
+    "The notation of a column is found",
+    arguments: [
+      ("03/08/2018\n04/08/2018", "text"), ("03/08/2018\n25/08/2018", "date %d/%m/%Y"),
+      ("03/08/2018\n08/25/2018", "date %m/%d/%Y"), ("25/08/2018\n08/25/2018", "text"),
+      ("25/08/2018\n2018-08-03", "date %d/%m/%Y"), ("25-08-2018\n01-02-2018", "date %d-%m-%Y"),
+      ("7-Jan-18\n8-Feb-70", "date %d-%b-%y"), ("20180803\n20180804", "int"),
+      ("03/08/18\n25/08/18", "date %d/%m/%y"),
+      ("August 3, 2018\n3 August 2018", "date %B %d, %Y+%d %B %Y"),
+      ("Aug 3 2018\nsep 4 2018", "date %B %d %Y"), ("2018-08-03\nAugust 3, 2018", "date %B %d, %Y"),
+      ("2018-08-03\n25/08/2018 10:00", "datetime %d/%m/%Y %H:%M"),
+      ("2018-02-30\nAugust 3, 2018", "text"),
+      ("2018-08-03 10:00:00 +0200\n2018-08-03 10:00:00 -0200", "datetime %Y-%m-%d %H:%M:%S %z"),
+      ("yes\nno", "bool yes/no"), ("yes\nyes", "text"), ("y\nN", "bool y/n"), ("1\n0", "int"),
+      ("yes\nfalse", "text"), ("t\nf", "bool t/f"), ("1,5\n2,25", "double 1,5"),
+      ("1,234\n5,678", "text"), ("1,234\n1,234,567", "int 1,234"), ("1,234\n1,5", "double 1,5"),
+      ("1,234.5\n7", "double 1,234.5"), ("1.234,5\n1.234", "double 1.234,5"),
+      ("192.168.100.200\n100.200.100.200", "text"), ("1.234\n5.678", "double"),
+      ("1 234\n5 678", "text"), ("007\n1,5", "text"), ("NA\n5", "int"), ("(555) 123\n2", "text"),
+      ("09:30:00\n23:59:59.5", "time %H:%M:%S+%H:%M:%S.%f"),
+      ("09:30\n10:00:00", "time %H:%M+%H:%M:%S"),
+      ("9:30 AM\n11:45 pm", "time %I:%M %p"), ("3:45\n4:10", "text"), ("3:45:10\n4:10:00", "text"),
+      ("23:10\n24:10", "text"),
+      ("NA\n09:30", "time %H:%M"), ("09:30\n2018-08-03", "text"),
+      ("1,234\n-1,234,567\n+5", "int 1,234"), ("1,234,567\n1,234,567.25", "double 1,234.5"),
+      ("inf\n1.5\n-inf", "double"), ("inf\n7", "double"), ("inf\n-inf", "text"),
+      ("inf\nx\n1", "text"),
+      ("inf\n0.12345678901234567891", "text"), ("1.5\nNaN\ninf", "double"),
+      ("inf\n2018-08-03", "text"),
+    ])
   func whatIsFound(values: String, type: String) throws {
     let folder = try ImportFolder()
     let lines = values.split(separator: "\n")
@@ -310,7 +312,8 @@ import Testing
     try dates.expectSound()
   }
 
-  @Test func strictTypes() throws {
+  @Test("Given types reject values that do not fit")
+  func strictTypes() throws {
     let folder = try ImportFolder()
     let csv = "d;n;b\n3 August 2018;1;yes\nsoon;2;1\n04/08/2018;1.5;maybe\n2018-08-05;3;N\n"
     let reasons = Reasons()

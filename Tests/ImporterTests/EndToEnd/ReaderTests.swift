@@ -96,7 +96,8 @@ import Testing
     return options
   }
 
-  @Test(arguments: [20, 300], Durability.allCases)
+  @Test(
+    "Two imports into tables of one file both succeed", arguments: [20, 300], Durability.allCases)
   func twoTablesAtOnce(batch: Int, durability: Durability) throws {
     let folder = try ImportFolder()
     let all = try ["x", "y"].map { name in

@@ -88,7 +88,8 @@ import Testing
     try folder.expectSound()
   }
 
-  @Test func padAndExtend() throws {
+  @Test("Ragged records are padded or extended")
+  func padAndExtend() throws {
     let csv = "a,b\n1,one\n2\n3,three,more\n4,four,,\"\",x\n5,five\n"
     let padded = try ImportFolder()
     let pad = try padded.importCSV(csv) {
@@ -116,7 +117,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [1, 100, 1000])
+  @Test("Given types reject values with their place", arguments: [1, 100, 1000])
   func strictTypes(batch: Int) throws {
     var csv = "Name,Rating,Day\n"
     for record in 1...900 {
@@ -203,10 +204,12 @@ import Testing
         == reasons(whole, "t.rejects.csv").map(\.record))
   }
 
-  @Test(arguments: [
-    (ImportOptions.RejectLimit.count(10), true), (.count(9), false), (.share(0.01), true),
-    (.share(0.0099), false), (.unlimited, true), (.count(0), false),
-  ])
+  @Test(
+    "The limit of rejects ends the import at the next one",
+    arguments: [
+      (ImportOptions.RejectLimit.count(10), true), (.count(9), false), (.share(0.01), true),
+      (.share(0.0099), false), (.unlimited, true), (.count(0), false),
+    ])
   func limits(limit: ImportOptions.RejectLimit, isEnough: Bool) throws {
     var csv = "a,b\n"
     for record in 1...1000 { csv += record % 100 == 50 ? "\(record)\n" : "\(record),x\n" }

@@ -24,7 +24,9 @@ import TestSupport
     return { count.next() >= batches }
   }
 
-  @Test(arguments: Effort.some([1, 7, 100, 256, 1000]), [ImportOptions.Ragged.reject, .extend])
+  @Test(
+    "An import that is stopped again and again ends as one that was not",
+    arguments: Effort.some([1, 7, 100, 256, 1000]), [ImportOptions.Ragged.reject, .extend])
   func stoppedAgainAndAgain(batch: Int, ragged: ImportOptions.Ragged) throws {
     let csv = Self.input(records: batch == 1 ? 300 : 1500, seed: UInt64(batch))
     func change(_ options: inout ImportOptions) {
@@ -70,7 +72,8 @@ import TestSupport
     try folder.expectSound()
   }
 
-  @Test func whatCannotBeResumed() throws {
+  @Test("Changed inputs and options are not resumed")
+  func whatCannotBeResumed() throws {
     let folder = try ImportFolder()
     let csv = Self.input(records: 8000, seed: 1)
     func resume(_ bytes: [UInt8], _ change: (inout ImportOptions) -> Void) throws -> ImportReport {

@@ -30,7 +30,8 @@ import Testing
     }
   }
 
-  @Test(arguments: sizes, [ImportOptions.TypeRule.infer, .text])
+  @Test(
+    "The sample comes out as it went in", arguments: sizes, [ImportOptions.TypeRule.infer, .text])
   func theSample(size: ImportOptions.BatchSize, types: ImportOptions.TypeRule) throws {
     let isSmall = size == .records(1) || size == .records(7)
     let sample = try (isSmall ? Sample.short : Sample.long).get()
@@ -49,7 +50,9 @@ import Testing
     }
   }
 
-  @Test(arguments: sizes, [ImportOptions.TypeRule.infer, .text])
+  @Test(
+    "Generated odd CSV comes out as it went in", arguments: sizes,
+    [ImportOptions.TypeRule.infer, .text])
   func oddities(size: ImportOptions.BatchSize, types: ImportOptions.TypeRule) throws {
     for seed in 0..<4 as Range<UInt64> {
       var generator = OddCSV(seed: seed)

@@ -171,7 +171,8 @@ import Testing
     #expect(try folder.exportText() == "a,b,c\n1,x,\n2,y,\n3,z,\n")
   }
 
-  @Test func tablesOfOneFile() throws {
+  @Test("Tables are named by their files or by the option")
+  func tablesOfOneFile() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b\n1,x\n", as: "first.v1.csv") { $0.table = nil }
     try folder.importCSV("c\n2\n", as: ".hidden.csv") { $0.table = nil }
@@ -182,7 +183,8 @@ import Testing
     try folder.expectSound()
   }
 
-  @Test func aLimit() throws {
+  @Test("The limit of records counts from the input's start")
+  func aLimit() throws {
     let folder = try ImportFolder()
     let csv = "a,b\n" + (1...500).map { "\($0),x\n" }.joined()
     for (limit, count) in [(0, 0), (120, 120), (120, 120), (450, 450), (1000, 500)] {

@@ -100,16 +100,18 @@ import TestSupport
     }
   }
 
-  @Test(arguments: [
-    ("1\n2", "int"), ("1\n2.5", "double"), ("1\n\n2", "int"), ("NaN\n4.1", "double"),
-    ("1\nnan\n2", "double"), ("nan\nNan", "text"),
-    ("true\nfalse", "bool"), ("true\n1", "text"), ("2018-08-03\n2019-01-01", "date"),
-    ("2018-08-03\n2018-08-03T10:00:00", "datetime"), ("2018-08-03T10:00:00\n\n", "datetime"),
-    ("007\n8", "text"), ("+5\n6", "int"), ("9223372036854775807\n1", "int"),
-    ("9223372036854775808\n1", "text"), ("9007199254740993\n0.5", "text"),
-    ("12345678901234567890123\n1", "text"), ("\"\"\n1", "text"), ("x\n1", "text"), ("\n", "text"),
-    ("1e3\n2", "double"), ("-0\n0", "double"), ("\"1\"\n2", "int"),
-  ])
+  @Test(
+    "The narrowest type for all values is chosen",
+    arguments: [
+      ("1\n2", "int"), ("1\n2.5", "double"), ("1\n\n2", "int"), ("NaN\n4.1", "double"),
+      ("1\nnan\n2", "double"), ("nan\nNan", "text"),
+      ("true\nfalse", "bool"), ("true\n1", "text"), ("2018-08-03\n2019-01-01", "date"),
+      ("2018-08-03\n2018-08-03T10:00:00", "datetime"), ("2018-08-03T10:00:00\n\n", "datetime"),
+      ("007\n8", "text"), ("+5\n6", "int"), ("9223372036854775807\n1", "int"),
+      ("9223372036854775808\n1", "text"), ("9007199254740993\n0.5", "text"),
+      ("12345678901234567890123\n1", "text"), ("\"\"\n1", "text"), ("x\n1", "text"), ("\n", "text"),
+      ("1e3\n2", "double"), ("-0\n0", "double"), ("\"1\"\n2", "int"),
+    ])
   func theNarrowestType(values: String, type: String) throws {
     let folder = try ImportFolder()
     let csv =

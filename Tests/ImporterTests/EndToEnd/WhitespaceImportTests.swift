@@ -25,7 +25,7 @@ import Testing
     return (padded, plain)
   }
 
-  @Test(arguments: [1, 2, 3, 7])
+  @Test("Any number of parsers gives the same rows", arguments: [1, 2, 3, 7])
   func anyNumberOfParsers(parsers: Int) throws {
     let (padded, plain) = Self.table(UInt64(parsers), rows: 5000)
     let folder = try ImportFolder()
@@ -59,7 +59,8 @@ import Testing
         == "a  b  c\n  1    2 \n 1 2 3  4\n \"x\"y 1 2\n1 2 \"open\n\n")
   }
 
-  @Test func raggedRecords() throws {
+  @Test("Ragged records between blanks are padded or extended")
+  func raggedRecords() throws {
     for (ragged, expected) in [
       (ImportOptions.Ragged.pad, "a,b\n1,2\n3,\n"), (.extend, "a,b,extra1\n1,2,\n3,,\n4,5,6\n"),
     ] {

@@ -44,19 +44,21 @@ import Testing
     return text.unicodeScalars.flatMap { codes[$0] ?? [0x3F] }
   }
 
-  @Test(arguments: [
-    (russian, "windows-1251", "windows-1251"), (russian, "koi8-r", "koi8-r"),
-    (russian, "iso-8859-5", "iso-8859-5"), (russian, "cp866", "cp866"),
-    (japanese, "cp932", "cp932"), (japanese, "euc-jp", "euc-jp"), (simplified, "gbk", "gb18030"),
-    (traditional, "big5", "big5-hkscs"), (korean, "euc-kr", "cp949"),
-    (greek, "windows-1253", "windows-1253"), (french, "windows-1252", "windows-1252"),
-    (french, "cp850", "cp850"), (french, "macintosh", "macintosh"),
-    (polish, "windows-1250", "windows-1250"), (polish, "iso-8859-2", "iso-8859-2"),
-    (turkish, "windows-1254", "windows-1254"), (hebrew, "windows-1255", "windows-1255"),
-    (arabic, "windows-1256", "windows-1256"), (thai, "windows-874", "windows-874"),
-    (russian, "utf-16le", "utf-16le"), (russian, "utf-16be", "utf-16be"),
-    (japanese, "utf-16le", "utf-16le"), (french, "utf-16be", "utf-16be"),
-  ])
+  @Test(
+    "The encoding of texts in many languages is guessed",
+    arguments: [
+      (russian, "windows-1251", "windows-1251"), (russian, "koi8-r", "koi8-r"),
+      (russian, "iso-8859-5", "iso-8859-5"), (russian, "cp866", "cp866"),
+      (japanese, "cp932", "cp932"), (japanese, "euc-jp", "euc-jp"), (simplified, "gbk", "gb18030"),
+      (traditional, "big5", "big5-hkscs"), (korean, "euc-kr", "cp949"),
+      (greek, "windows-1253", "windows-1253"), (french, "windows-1252", "windows-1252"),
+      (french, "cp850", "cp850"), (french, "macintosh", "macintosh"),
+      (polish, "windows-1250", "windows-1250"), (polish, "iso-8859-2", "iso-8859-2"),
+      (turkish, "windows-1254", "windows-1254"), (hebrew, "windows-1255", "windows-1255"),
+      (arabic, "windows-1256", "windows-1256"), (thai, "windows-874", "windows-874"),
+      (russian, "utf-16le", "utf-16le"), (russian, "utf-16be", "utf-16be"),
+      (japanese, "utf-16le", "utf-16le"), (french, "utf-16be", "utf-16be"),
+    ])
   func languages(text: String, encoding: String, named: String) throws {
     guard let bytes = try Self.encoded(text, encoding) else { return }
     let guess = try #require(EncodingGuess.ofInput(bytes, isWhole: true))

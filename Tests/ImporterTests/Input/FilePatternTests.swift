@@ -25,7 +25,7 @@ import TestSupport
     }
   }
 
-  @Test(arguments: 0..<10 as Range<UInt64>)
+  @Test("Patterns match as a slow matcher does", arguments: 0..<10 as Range<UInt64>)
   func againstTheSlowOne(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let pieces = ["a", "b", "*", "?", "[ab]", "[!b]", "**", "a", "b"]
@@ -43,7 +43,8 @@ import TestSupport
     }
   }
 
-  @Test func lists() {
+  @Test("Lists of characters, escapes and hidden names match")
+  func lists() {
     for (name, pattern, fits) in [
       ("7.csv", "[0-9].csv", true), ("x.csv", "[0-9].csv", false), ("x.csv", "[!0-9].csv", true),
       ("x.csv", "[^0-9].csv", true), ("]", "[]]", true), ("-", "[a-]", true), ("[a", "[a", true),
@@ -54,7 +55,8 @@ import TestSupport
     }
   }
 
-  @Test func onATree() throws {
+  @Test("Patterns find files in folders")
+  func onATree() throws {
     let root = FileManager.default.temporaryDirectory
       .appendingPathComponent("sheaf-tests-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: root) }

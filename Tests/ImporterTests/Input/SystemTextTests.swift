@@ -62,7 +62,7 @@ import Testing
     return (text, original, chunks)
   }
 
-  @Test(arguments: names)
+  @Test("Every code of an encoding converts both ways", arguments: names)
   func everyCode(name: String) throws {
     guard let encoding = TextEncoding(rawValue: name), let converter = encoding.converter else {
       print("iconv does not know \(name) here")

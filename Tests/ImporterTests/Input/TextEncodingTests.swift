@@ -23,14 +23,16 @@ import Testing
     #expect(TextEncoding(tried: canonical) == encoding)
   }
 
-  @Test(arguments: [
-    ("bogus", "iconv -l"), ("", "not known"), ("cp932//TRANSLIT", "not known"),
-    ("a\0b", "not known"),
-    ("iso-2022-jp", "0x1B"), ("utf-7", "single bytes of ASCII"),
-    ("utf-32", "iconv -f utf-32 -t UTF-8"),
-    ("ucs-4", "single bytes"), ("ibm037", "single bytes"), ("johab", "0x5C"),
-    ("tscii", "bytes before"),
-  ])
+  @Test(
+    "Encodings that cannot be read are refused",
+    arguments: [
+      ("bogus", "iconv -l"), ("", "not known"), ("cp932//TRANSLIT", "not known"),
+      ("a\0b", "not known"),
+      ("iso-2022-jp", "0x1B"), ("utf-7", "single bytes of ASCII"),
+      ("utf-32", "iconv -f utf-32 -t UTF-8"),
+      ("ucs-4", "single bytes"), ("ibm037", "single bytes"), ("johab", "0x5C"),
+      ("tscii", "bytes before"),
+    ])
   func refused(name: String, part: String) {
     #expect { try TextEncoding(named: name) } throws: { "\($0)".contains(part) }
     #expect(TextEncoding(rawValue: name) == nil)

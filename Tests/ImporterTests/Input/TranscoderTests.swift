@@ -20,6 +20,7 @@ import TestSupport
   }
 
   @Test(
+    "Known texts are converted, however reads fall",
     arguments: [
       ([0x63, 0x61, 0x66, 0xE9], TextEncoding.latin1, "café"),
       ([0x80, 0x99, 0xFC], .windows1252, "€™ü"), ([0x80], .latin1, "\u{80}"),
@@ -74,6 +75,7 @@ import TestSupport
   }
 
   @Test(
+    "A byte-order mark decides the encoding",
     arguments: [
       ([0xEF, 0xBB, 0xBF, 0x61], nil, TextEncoding.utf8, nil),
       ([0xEF, 0xBB, 0xBF, 0x61], .latin1, .utf8, .latin1),
@@ -92,7 +94,8 @@ import TestSupport
     }
   }
 
-  @Test func utf32IsRefused() throws {
+  @Test("UTF-32 is refused with a command that converts it")
+  func utf32IsRefused() throws {
     for bytes in [[0xFF, 0xFE, 0, 0, 0x61, 0, 0, 0], [0, 0, 0xFE, 0xFF]] as [[UInt8]] {
       #expect {
         try DecodingSource(detecting: MemorySource(bytes), given: nil)

@@ -23,7 +23,8 @@ import Testing
     return entry
   }
 
-  @Test func everythingComesBack() throws {
+  @Test("An entry of a run comes back from the table")
+  func everythingComesBack() throws {
     let folder = TemporaryFolder()
     let database = try Database.open(folder.path("t.sheaf"))
     defer { try? database.close() }

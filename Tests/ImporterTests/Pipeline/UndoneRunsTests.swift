@@ -39,7 +39,8 @@ import Testing
     #expect(UndoneRuns.find(runs.shuffled(using: &random), restores) == expected, "seed \(seed)")
   }
 
-  @Test func damagedNumbers() throws {
+  @Test("Damaged numbers of versions undo nothing")
+  func damagedNumbers() throws {
     let moment = try #require(DateTime(microsecondsSince1970: 0))
     var run = RunEntry(begun: moment, noted: moment, table: "t", base: .max)
     (run.number, run.version) = (1, .max)

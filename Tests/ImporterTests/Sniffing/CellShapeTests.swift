@@ -11,14 +11,18 @@ import Testing
   ])
   func dates(cell: String) { #expect(CellShape(cell) == .date) }
 
-  @Test(arguments: [
-    "4.0.3 and up", "10,000+ users", "5 jax 2018", "Room 5", "m 5 q", "5 mayflower 2018", "5 xt",
-  ])
+  @Test(
+    "Other cells have other shapes",
+    arguments: [
+      "4.0.3 and up", "10,000+ users", "5 jax 2018", "Room 5", "m 5 q", "5 mayflower 2018", "5 xt",
+    ])
   func others(cell: String) { #expect(!CellShape(cell).isTyped, "\(CellShape(cell))") }
 
-  @Test(arguments: [
-    "-1.5e3", "1,234.50", "1 234", "1\u{A0}234", "1e\u{2212}5", "\u{2212}5", "1'234.5", "5E+7",
-  ])
+  @Test(
+    "Spellings of numbers have the shape of numbers",
+    arguments: [
+      "-1.5e3", "1,234.50", "1 234", "1\u{A0}234", "1e\u{2212}5", "\u{2212}5", "1'234.5", "5E+7",
+    ])
   func numbers(cell: String) { #expect(CellShape(cell) == .number) }
 
   @Test("Short words are found as a set finds them")

@@ -65,7 +65,8 @@ import Testing
     #expect((found.possibleRecordFields != nil) == (found.comment != nil))
   }
 
-  @Test func whatIsGivenStays() throws {
+  @Test("Given parts of the dialect stay")
+  func whatIsGivenStays() throws {
     let sample = Array("# x\na;b;c\n1;'2';\"3\\\"\"\n".utf8)
     let given = DialectSniffer.Given(
       delimiter: [0x2C], quote: .some(nil), escape: .some(nil), comment: [])
@@ -93,7 +94,8 @@ import Testing
     #expect(Preamble.find(records, lines: places.map { $0 + 1 }, needsHeader: true) == finding)
   }
 
-  @Test func dialectsThatCannotBe() {
+  @Test("Dialects whose parts cannot be told apart are refused")
+  func dialectsThatCannotBe() {
     func refused(
       _ delimiter: String, _ quote: UInt8? = 0x22, _ escape: UInt8?? = nil, _ comment: String? = nil
     ) -> Bool {

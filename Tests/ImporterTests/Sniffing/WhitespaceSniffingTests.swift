@@ -183,7 +183,8 @@ import Testing
     #expect(found.delimiter != "whitespace", "\(found)")
   }
 
-  @Test func theOptionNamesIt() throws {
+  @Test("The delimiter whitespace can be given")
+  func theOptionNamesIt() throws {
     let text = "a   b  c\n1   2  3\n"
     #expect(try SniffingTests.found(text) { $0.delimiter = "whitespace" }.place == "0: a|b|c")
     for (quote, escape, comment) in [
