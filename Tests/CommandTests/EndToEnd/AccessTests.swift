@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("A rewritten database keeps its permissions")
+  @Test("Compacted files, copies and rejects have the permissions of the database")
   func permissions() throws {
     let bench = try filled()
     for permissions: mode_t in [0o600, 0o660, 0o640, 0o664, 0o644] {
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("A rewritten database keeps its owner and group")
+  @Test("Compacted files, copies and rejects have the owner and group of the database")
   func ownerAndGroup() throws {
     guard getuid() == 0 else {
       print("skipped: only root can give a file away")
@@ -207,7 +207,7 @@ import Testing
       0x20, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF,
     ]
 
-    @Test("A rewritten database keeps its access list")
+    @Test("Compacted files, copies and rejects have the access list of the database")
     func accessLists() throws {
       let bench = try filled()
       let descriptor = try System.open(bench.database, .readWrite)

@@ -102,6 +102,13 @@ struct BackupTests {
     held = nil
     try database.close()
     try FileManager.default.removeItem(atPath: path)
+    try expectRestored(copyPath, to: path, &changes)
+  }
+
+  /// Restores a database, and makes a backup of it into the copy that it was restored from.
+  private func expectRestored(
+    _ copyPath: String, to path: String, _ changes: inout RandomChanges
+  ) throws {
     let restored = try Database.restore(copyPath, to: path)
     let again = try Database.open(path, options: .tiny)
     let copy = try Database.open(copyPath, options: Database.Options(access: .readOnly))

@@ -157,19 +157,26 @@ struct SchemaHistory {
       try table.removeKey()
       expected.key = nil
     default:
-      let values = expected.spellings(field)
-      let fails =
-        expected.key != field.id
-        && (values.count < expected.rows.count || Set(values).count < values.count)
-      try attempt("the key", fails: fails) {
-        try table.setKey(name)
-      } _: {
-        if case .invalidKey = $0 { true } else { false }
-      }
-      if !fails {
-        expected.key = field.id
-        expected.fields[index].column.isNullable = false
-      }
+      try setKey(table, index, &expected)
+    }
+  }
+
+  private mutating func setKey(
+    _ table: WritableTable, _ index: Int, _ expected: inout SchemaTwin.Table
+  ) throws {
+    let field = expected.fields[index]
+    let values = expected.spellings(field)
+    let fails =
+      expected.key != field.id
+      && (values.count < expected.rows.count || Set(values).count < values.count)
+    try attempt("the key", fails: fails) {
+      try table.setKey(field.column.name)
+    } _: {
+      if case .invalidKey = $0 { true } else { false }
+    }
+    if !fails {
+      expected.key = field.id
+      expected.fields[index].column.isNullable = false
     }
   }
 

@@ -104,27 +104,8 @@ import Testing
           if case .text(let key) = row["id"] { present.append(key) }
         }
         for _ in 0..<6 {
-          let keys = Self.wanted(present, &random)
-          let note: Comment = "seed \(seed), round \(round)"
-          let expected = try Self.find(keys) { try editor.find(base: $0, keys: $1, into: $2) }
-          var looked = 0
-          var codes = [Int64](repeating: 0, count: keys.count)
-          var found = try Self.find(keys) { base, spans, found in
-            looked = try codes.withUnsafeMutableBufferPointer {
-              try scout.find(view, base: base, keys: spans, into: found, codes: $0)
-            }
-          }
-          for (one, other) in zip(found, expected) where one >= 0 { #expect(one == other, note) }
-          foundByScouts += found.count { $0 >= 0 }
-          let others = keys.indices.filter { found[$0] < 0 }
-          try editor.noteLookedUp(looked, in: view.largeRuns)
-          let rest = try Self.find(others.map { keys[$0] }) {
-            try editor.find(
-              base: $0, keys: $1, codes: others.map { codes[$0] }, passingOver: view.largeRuns,
-              into: $2)
-          }
-          for (place, object) in zip(others, rest) { found[place] = object }
-          #expect(found == expected, note)
+          foundByScouts += try Self.expectSame(
+            Self.wanted(present, &random), scout, view, editor, "seed \(seed), round \(round)")
         }
       }
       if views.count > 6 { views.removeFirst() }
@@ -132,6 +113,31 @@ import Testing
     #expect(foundByScouts > 500, "seed \(seed)")
     views.removeAll()
     try database.close()
+  }
+
+  /// Looks keys up in both ways, and returns how many the scout has found.
+  private static func expectSame(
+    _ keys: [String?], _ scout: KeyScout, _ view: KeyView, _ editor: TableEditor, _ note: Comment
+  ) throws -> Int {
+    let expected = try find(keys) { try editor.find(base: $0, keys: $1, into: $2) }
+    var looked = 0
+    var codes = [Int64](repeating: 0, count: keys.count)
+    var found = try find(keys) { base, spans, found in
+      looked = try codes.withUnsafeMutableBufferPointer {
+        try scout.find(view, base: base, keys: spans, into: found, codes: $0)
+      }
+    }
+    for (one, other) in zip(found, expected) where one >= 0 { #expect(one == other, note) }
+    let foundByScout = found.count { $0 >= 0 }
+    let others = keys.indices.filter { found[$0] < 0 }
+    try editor.noteLookedUp(looked, in: view.largeRuns)
+    let rest = try find(others.map { keys[$0] }) {
+      try editor.find(
+        base: $0, keys: $1, codes: others.map { codes[$0] }, passingOver: view.largeRuns, into: $2)
+    }
+    for (place, object) in zip(others, rest) { found[place] = object }
+    #expect(found == expected, note)
+    return foundByScout
   }
 
   @Test("A view is of the version that its transaction began from, or there is none")

@@ -250,6 +250,11 @@ struct DensityTests {
         #expect(use.pages <= use.mostPages, "seed \(seed), round \(round): \(use)")
       }
     }
+    try expectDense(database, model, seed)
+  }
+
+  /// The objects are those of the model, in about as little space as in a new file.
+  private func expectDense(_ database: Database, _ model: [Int64: [Value]], _ seed: UInt64) throws {
     #expect(try database.check().problems == [], "seed \(seed)")
     let table = try database.snapshot().table("t")
     #expect(table.count == model.count)
@@ -272,10 +277,9 @@ struct DensityTests {
     for seed in seed * 1000..<seed * 1000 + (Effort.isLong ? 30 : 1) { try severalHistory(seed) }
   }
 
-  private func severalHistory(_ seed: UInt64) throws {
-    var random = SplitMix64(seed: seed)
+  /// Tables with and without a key, and with and without indexes.
+  private func database(of names: [String]) throws -> Database {
     let database = try Database.open(storage: RecordingStorage(isRecording: false))
-    let names = (0..<Int.random(in: 2...9, using: &random)).map { "t\($0)" }
     try database.write {
       for (number, name) in names.enumerated() {
         try $0.createTable(
@@ -283,6 +287,13 @@ struct DensityTests {
           indexes: number % 2 == 0 ? ["a", "b"] : [])
       }
     }
+    return database
+  }
+
+  private func severalHistory(_ seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let names = (0..<Int.random(in: 2...9, using: &random)).map { "t\($0)" }
+    let database = try database(of: names)
     var keys: [String: [Int64]] = [:]
     var next: Int64 = 0
     func values(_ number: Int) -> [Value] {
@@ -337,18 +348,23 @@ struct DensityTests {
         }
       }
       if round % 16 == 15 {
-        let use = try Use(database)
-        #expect(use.pages <= use.mostPages, "seed \(seed), round \(round): \(use)")
-        let file = try database.fileUse()
-        #expect(file.needed <= file.used && file.gaps < file.used, "seed \(seed): \(file)")
-        // The estimate of the rule is at least the size of the blocks.
-        #expect(file.needed >= min(file.used, use.bytes), "seed \(seed): \(file), \(use)")
+        try expectNeeded(database, "seed \(seed), round \(round)")
       }
     }
     #expect(try database.check().problems == [], "seed \(seed)")
     for name in names {
       #expect(try database.snapshot().table(name).count == keys[name]?.count ?? 0, "seed \(seed)")
     }
+  }
+
+  /// The pages in use are few, and what a compaction would need of them is estimated right.
+  private func expectNeeded(_ database: Database, _ note: String) throws {
+    let use = try Use(database)
+    #expect(use.pages <= use.mostPages, "\(note): \(use)")
+    let file = try database.fileUse()
+    #expect(file.needed <= file.used && file.gaps < file.used, "\(note): \(file)")
+    // The estimate of the rule is at least the size of the blocks.
+    #expect(file.needed >= min(file.used, use.bytes), "\(note): \(file), \(use)")
   }
 
   /// Files of earlier versions of the engine look like this: used pages that are nearly empty.
