@@ -1,12 +1,10 @@
 /// The changes of a list of objects between two versions.
 ///
-/// To bring a view up to date: remove the rows at `deletions` (from the last to the first), insert rows at
-/// `insertions` (from the first to the last), then redraw those at `newModifications`. The result is exactly
-/// the new list.
+/// To update a view: remove the rows at `deletions` (from last to first), insert rows at `insertions` (from
+/// first to last), then redraw those at `newModifications`. The result is exactly the new list.
 ///
 /// An object that moves in a sorted list is a deletion and an insertion, not a modification; the number of
-/// moves is as small as possible. An object that begins or ceases to match a filter is an insertion or a
-/// deletion.
+/// moves is minimal. An object that starts or stops matching a filter is an insertion or a deletion.
 ///
 /// Positions count from 0.
 ///
@@ -16,10 +14,10 @@ public struct ChangeSet: Sendable, Equatable {
   public let deletions: [Int]
   /// Positions in the new list of objects that were not in the old one, ascending.
   public let insertions: [Int]
-  /// Positions in the old list of objects that are in both, did not move, and have a field with another
-  /// spelling now; ascending.
+  /// Positions in the old list of objects that are in both lists, did not move, and have a field with another
+  /// spelling in the new version; ascending.
   public let modifications: [Int]
-  /// Positions of the same objects in the new list, in the order of `modifications`; ascending too.
+  /// Positions of the same objects in the new list, in the order of `modifications`; also ascending.
   public let newModifications: [Int]
 
   /// True when both lists have the same objects with the same values.

@@ -1,25 +1,25 @@
 import Base
 
-/// Follows the results of a query from version to version and reports their changes.
+/// Follows the results of a query from version to version, and computes their change sets.
 ///
-/// It keeps the last reported version, and the keys of its results in order. When the results are the whole
-/// table in the order of keys, it keeps no keys: the positions come from the tree.
+/// It stores the last reported version, and the keys of its results in order. When the results are the whole
+/// table in the order of keys, it stores no keys: the positions come from the tree.
 ///
-/// **Cost.** It reads again only as much as necessary. The filter is applied to new objects and to those that
-/// changed in its columns; when they are few, bisection finds their places in a sorted list. With a limit, an
-/// offset or distinct rows the query runs again when an object came, went, or changed in a column that the
-/// query uses.
+/// **Cost.** It reads only as much as necessary. The filter is applied to new objects and to those that
+/// changed in the filter's columns; if these are few, bisection finds their places in a sorted list. With a
+/// limit, an offset or distinct rows, the query runs again when an object was added, deleted, or changed in a
+/// column that the query uses.
 ///
 /// Thread rule: confined. A result of `advance` may be sent elsewhere.
 package final class ChangeSetTracker {
-  /// The report after the results moved to another version.
+  /// What happened to the results at the new version.
   package enum Change: Sendable {
     /// The results were read for the first time.
     case initial
     /// The list and its objects are unchanged.
     case unchanged
     case update(ResultsUpdate)
-    /// The table is gone for good.
+    /// The table was deleted.
     case deleted
   }
 
@@ -28,13 +28,13 @@ package final class ChangeSetTracker {
   package let tableNumber: UInt32
   /// The columns that the query names; nil before the first version.
   private var named: TableSchema?
-  /// The table in the last reported version; nil before the first, and when it is gone.
+  /// The table in the last reported version; nil before the first report, and when it was deleted.
   package private(set) var table: Table?
-  /// The objects' keys in order; nil when they are the whole table, or there is none.
+  /// The objects' keys in order; nil when they are the whole table, or there is no table.
   package private(set) var keys: [Int64]?
   private var isDeleted = false
-  /// With more changed objects than one in this many, sorting everything again is about as fast as finding
-  /// their places.
+  /// If more than one in this many objects changed, sorting all of them is about as fast as finding their
+  /// places.
   var fewChanges = 64
 
   /// - Parameters:
@@ -48,18 +48,18 @@ package final class ChangeSetTracker {
 
   // MARK: Results
 
-  /// How many objects the results have.
+  /// The number of objects in the results.
   package var count: Int { keys?.count ?? table?.count ?? 0 }
 
   // MARK: Advancing
 
-  /// Moves the results to a version, and reports the changes since the last one.
+  /// Moves the results to a version, and returns the changes since the last one.
   ///
   /// - Parameters:
   ///   - new: the table in that version; nil when it no longer exists.
-  ///   - cache: shares differences with the table's other observers.
+  ///   - cache: shares differences with other observers of the table.
   /// - Throws: `EngineError.invalidArgument` for another table, `.noSuchColumn` and `QueryError` when the
-  ///   query does not fit the table (any more), `.damaged`. The tracker then keeps its version.
+  ///   query does not fit the table, `.damaged`. The tracker then stays at its version.
   package func advance(to new: Table?, sharing cache: DifferenceCache? = nil) throws -> Change {
     guard let new, !isDeleted else {
       if isDeleted { return .unchanged }
@@ -154,7 +154,7 @@ package final class ChangeSetTracker {
     return (next, Self.update(keys, list, difference))
   }
 
-  /// For each column set, whether it contains a column that the query uses.
+  /// For each column set, whether it has a column that the query uses.
   private static func sets(
     of difference: TableDifference, with deciding: Set<String>, _ new: Table
   ) -> [Bool] {
@@ -222,7 +222,7 @@ package final class ChangeSetTracker {
 // MARK: Filters without a sort
 
 extension ChangeSetTracker {
-  /// The filter's new objects in the order of keys, from the old ones and the changes.
+  /// The objects that match the filter now, in the order of keys, from the previous ones and the changes.
   private func filtered(
     _ keys: [Int64], _ filter: Predicate, _ new: Table, _ difference: TableDifference
   ) throws -> ([Int64], ResultsUpdate) {
@@ -266,13 +266,14 @@ extension ChangeSetTracker {
     return (merged, update)
   }
 
-  /// The place of a key in an ascending list.
+  /// The index of a key in an ascending list; nil when it is missing.
   private static func index(of key: Int64, in keys: [Int64]) -> Int? {
     let index = partitionPoint(0..<keys.count) { keys[$0] >= key }
     return index < keys.count && keys[index] == key ? index : nil
   }
 
-  /// Removes some places from an ascending list and adds other keys; also returns the places of those.
+  /// Removes the keys at some indices from an ascending list and adds others; also returns the indices of
+  /// those.
   private static func merge(
     _ keys: [Int64], removing removed: [Int], adding added: [Int64]
   ) -> ([Int64], insertions: [Int]) {

@@ -1,17 +1,17 @@
-/// Compares rows of two leaves whose keys lie in the same range.
+/// Compares rows of two leaves whose keys are in the same range.
 ///
-/// Two overlays over one cluster differ at most in the rows that either names, and only those are compared.
+/// Two overlays over one cluster differ at most in the rows that either names, so only those are compared.
 /// All other leaves are read column by column, some rows at a time.
 ///
 /// Thread rule: one thread at a time; leaves are read as `Leaf` says.
 final class LeafComparison {
   private let columns: [TableComparison.ComparedColumn]
-  /// In both versions, the same cluster has the same rows.
+  /// True when the same cluster has the same rows in both versions.
   private let sharesClusters: Bool
   private let oldValues = DecodedColumn()
   private let newValues = DecodedColumn()
 
-  /// How many rows are decoded at a time.
+  /// The number of rows decoded at a time.
   private static let windowRows = 1024
 
   init(_ columns: [TableComparison.ComparedColumn], sharesClusters: Bool) {
@@ -31,8 +31,8 @@ final class LeafComparison {
     }
   }
 
-  /// Whether two entries are of one cluster that was moved in between: its checksum tells. Only clusters: a
-  /// block that refers to others has other bytes once these are moved.
+  /// Returns whether two entries are of one cluster that was moved in between, which its checksum reveals.
+  /// Only clusters: a block that refers to others has other bytes once these are moved.
   static func isMoved(_ one: NodeEntry, _ other: NodeEntry) -> Bool {
     one.firstKey == other.firstKey && one.count == other.count
       && one.reference.length == other.reference.length
@@ -40,7 +40,7 @@ final class LeafComparison {
       && !one.reference.isOverlay && !other.reference.isOverlay
   }
 
-  /// Opens the columns in one of the leaves; nil for those that its version does not know.
+  /// Opens the columns in one of the leaves; nil for those that its version lacks.
   private func open(
     _ leaf: Leaf, where isKnown: (TableComparison.ComparedColumn) -> Bool
   ) throws -> [LeafColumn?] {
@@ -81,7 +81,7 @@ final class LeafComparison {
     }
   }
 
-  /// A column that the version does not know is null.
+  /// A column that the version lacks is null.
   private static func withSpelling(
     _ column: LeafColumn?, _ row: Int, _ body: (UnsafeRawBufferPointer?) throws -> Bool
   ) throws -> Bool {
@@ -159,8 +159,8 @@ final class LeafComparison {
   /// Calls `body` with the number of each pair whose values differ.
   ///
   /// - Parameters:
-  ///   - old: the decoded values, from a row on; nil: all are null.
-  ///   - new: likewise.
+  ///   - old: the decoded values, from some row on; nil: all are null.
+  ///   - new: the same for the new version.
   @inline(__always)
   private func forEachDifference(
     _ pairs: [(old: Int, new: Int)], _ old: DecodedColumn?, from firstOld: Int,
@@ -181,7 +181,7 @@ final class LeafComparison {
     }
   }
 
-  /// False when the version does not know the column.
+  /// Returns false when the version lacks the column.
   private func decode(
     _ column: LeafColumn?, _ rows: ClosedRange<Int>, into values: DecodedColumn
   ) throws -> Bool {
@@ -202,7 +202,7 @@ final class LeafComparison {
   }
 }
 
-/// Some rows of a leaf, numbered as in their cluster.
+/// Some rows of a leaf, with the numbers that they have in their cluster.
 private struct OverlaidRows {
   private let rows: LeafRows
   private let overlay: Overlay?
@@ -219,7 +219,7 @@ private struct OverlaidRows {
       + (0..<overlay.changedCount).map(overlay.changedRow)
   }
 
-  /// The leaf's row for a row of the cluster; nil when it is deleted or out of range.
+  /// The leaf's row for a row of the cluster; nil when it is deleted or outside the range.
   func row(_ baseRow: Int) -> Int? {
     var row = baseRow
     if let overlay {
@@ -230,7 +230,7 @@ private struct OverlaidRows {
     return rows.rows.contains(row) ? row : nil
   }
 
-  /// True when both leaves have the row unchanged from the cluster, or the same record of it byte for byte.
+  /// Returns whether both leaves have the row as in the cluster, or the same record of it byte for byte.
   func hasSameRecord(_ baseRow: Int, as other: OverlaidRows) -> Bool {
     let (one, two) = (
       overlay?.place(ofRow: baseRow), other.overlay?.place(ofRow: baseRow)

@@ -1,10 +1,10 @@
 import Base
 
-/// The deletions and insertions that turn one list of keys into another, as few as possible.
+/// The smallest set of deletions and insertions that turn one list of keys into another.
 ///
-/// The keys that stay form a longest increasing subsequence of the new positions of the old list's keys
-/// (patience sorting: M. L. Fredman, "On computing the length of longest increasing subsequences", 1975). The
-/// other keys that both lists have are moved: they are deleted and inserted.
+/// The keys that stay are a longest increasing subsequence of the new positions of the old list's keys
+/// (patience sorting: M. L. Fredman, "On computing the length of longest increasing subsequences", 1975).
+/// Other keys that are in both lists are moved: deleted and inserted.
 ///
 /// Thread rule: a plain value.
 struct ListDifference {
@@ -12,20 +12,20 @@ struct ListDifference {
   private(set) var deletions: [Int] = []
   /// Positions in the new list, ascending.
   private(set) var insertions: [Int] = []
-  /// How many keys are equal at the beginning.
+  /// The number of equal keys at the beginning.
   private let prefix: Int
-  /// Where the equal keys at the end begin in the old list.
+  /// The position in the old list from which all keys are equal.
   private let suffix: Int
-  /// How much farther the keys at the end are in the new list.
+  /// How much higher the positions of the last equal keys are in the new list.
   private let shift: Int
-  /// The new position of each old key between prefix and suffix; -1 for those that do not stay.
+  /// The new position of each old key between prefix and suffix; -1 for keys that do not stay.
   private var middle: [Int] = []
 
   /// - Parameters:
   ///   - old: the old list; no key occurs twice.
   ///   - new: the new list; no key occurs twice.
-  /// - Complexity: O(n + m log m), where m keys lie between the first and the last difference; O(n) when
-  ///   nothing moved.
+  /// - Complexity: O(n + m log m) with m keys between the first and the last difference; O(n) when nothing
+  ///   moved.
   init(from old: [Int64], to new: [Int64]) {
     var prefix = 0
     while prefix < min(old.count, new.count), old[prefix] == new[prefix] { prefix += 1 }
@@ -44,12 +44,12 @@ struct ListDifference {
     findChanges(end: newEnd)
   }
 
-  /// A single key came, went or moved; the others keep their order.
+  /// The difference when a single key was added, removed or moved.
   ///
   /// - Parameters:
-  ///   - old: its old position; nil when it is new.
-  ///   - new: its new position; nil when it is gone.
-  ///   - count: how many keys the old list has.
+  ///   - old: its old position; nil when it was added.
+  ///   - new: its new position; nil when it was removed.
+  ///   - count: the number of keys in the old list.
   /// - Complexity: O(|old - new|).
   init(moving old: Int?, to new: Int?, count: Int) {
     switch (old, new) {
@@ -72,9 +72,9 @@ struct ListDifference {
   }
 
   /// - Parameters:
-  ///   - newPlaces: the new position of each old key; negative for those that are gone.
-  ///   - count: how many keys the new list has; all positions are below.
-  /// - Complexity: as the other.
+  ///   - newPlaces: the new position of each old key; negative for removed keys.
+  ///   - count: the number of keys in the new list; all positions are below it.
+  /// - Complexity: that of `init(from:to:)`.
   init(newPlaces: [Int], count: Int) {
     prefix = 0
     suffix = newPlaces.count
@@ -83,7 +83,7 @@ struct ListDifference {
     findChanges(end: count)
   }
 
-  /// - Parameter end: where the equal keys at the end begin in the new list.
+  /// - Parameter end: the position in the new list from which all keys are equal.
   private mutating func findChanges(end: Int) {
     Self.keepLongestAscending(&middle)
     for (index, place) in middle.enumerated() where place < 0 { deletions.append(prefix + index) }
@@ -95,7 +95,7 @@ struct ListDifference {
     insertions += next..<end
   }
 
-  /// The new position of the key at an old position; nil when it is gone or has moved.
+  /// The new position of the key at an old position; nil when it was removed or has moved.
   func newPosition(ofOld position: Int) -> Int? {
     if position < prefix { return position }
     if position >= suffix { return position + shift }
@@ -103,10 +103,10 @@ struct ListDifference {
     return place < 0 ? nil : place
   }
 
-  /// Of the numbers that are not negative, keeps a longest ascending subsequence, and makes all others
+  /// Keeps a longest ascending subsequence of the numbers that are not negative, and makes all others
   /// negative.
   private static func keepLongestAscending(_ numbers: inout [Int]) {
-    // For each length, the place of the smallest number that ends a subsequence of that length.
+    // For each length, the index of the smallest number that ends a subsequence of that length.
     var ends: [Int] = []
     var before = [Int](repeating: -1, count: numbers.count)
     for place in numbers.indices where numbers[place] >= 0 {

@@ -1,13 +1,13 @@
 /// A field of an object that differs in a later version.
 ///
-/// Fields are compared by their spellings: where only the spelling differs (`4.1` and `4.10`), the two
-/// values may be equal.
+/// Fields are compared by their spellings: with another spelling (`4.1` and `4.10`), the two values may be
+/// equal.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct PropertyChange: Sendable, Equatable {
-  /// The column's name; the new one when it was renamed.
+  /// The column's name; the new name if it was renamed.
   public let name: String
-  /// The value in the old version; null when the table did not have the column.
+  /// The value in the old version; null when the table lacked the column.
   public let old: Value
   /// The value in the new version; null when the table no longer has the column.
   public let new: Value
@@ -24,7 +24,7 @@ public struct PropertyChange: Sendable, Equatable {
 /// Thread rule: a plain value, `Sendable`.
 package enum ObjectDifference: Sendable, Equatable {
   case unchanged
-  /// The object or its table is gone.
+  /// The object or its table was deleted.
   case deleted
   /// The changed fields in the order of the new table's columns; removed columns come last.
   case changed([PropertyChange])
@@ -33,10 +33,10 @@ package enum ObjectDifference: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - key: the object's number in the other version.
-  ///   - earlier: its number in the version that has it, where that is another one.
+  ///   - earlier: the object's number in the old version, if it differs.
   ///   - old: the table in a version that has the object.
   ///   - new: the same table in another version; nil when it does not exist there.
-  ///   - columns: the identifiers of the columns that count; nil for all.
+  ///   - columns: the identifiers of the columns to compare; nil for all.
   /// - Complexity: O(log n + columns).
   /// - Throws: `EngineError.noSuchObject` when the old version does not have the object, `.invalidArgument`
   ///   for two different tables, `.damaged`.

@@ -1,4 +1,4 @@
-/// The changes of a query's results, for observers of all columns or of some.
+/// The changes of a query's results, from which observers of all columns or of some get their change sets.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct ResultsUpdate: Sendable {
@@ -26,10 +26,10 @@ package struct ResultsUpdate: Sendable {
     columnSets = modifications.isEmpty ? [] : difference.columnSets
   }
 
-  /// The changes that an observer receives; empty when there are none for it.
+  /// The changes for an observer; empty when there are none for it.
   ///
-  /// - Parameter columns: identifiers of columns, which renaming does not change: an object counts as
-  ///   modified only when one of them changed. Deletions and insertions always count. Nil: all columns.
+  /// - Parameter columns: identifiers of columns, which renaming does not change. An object is modified only
+  ///   if one of them changed; deletions and insertions always count. Nil: all columns.
   package func changes(ofColumns columns: Set<UInt32>? = nil) -> ChangeSet {
     let isWanted = columnSets.map { columns?.isDisjoint(with: $0) != true }
     let wanted = modifications.filter { isWanted[$0.columnSet] }

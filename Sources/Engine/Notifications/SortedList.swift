@@ -1,7 +1,7 @@
 import Base
 
-/// A sorted list of objects after a few of them changed. The others are not sorted again: they keep their
-/// order, and bisection finds the places of those that changed.
+/// A sorted list of objects after a few of them changed. The others keep their order, and bisection finds the
+/// places of those that changed.
 ///
 /// Thread rule: confined, while the table's version is held.
 struct SortedList {
@@ -12,8 +12,8 @@ struct SortedList {
 
   /// - Parameters:
   ///   - old: the objects in their old order.
-  ///   - leaving: those that are gone, or that need a new place.
-  ///   - coming: those of the new version that need a place, ascending.
+  ///   - leaving: the objects that were deleted or need a new place.
+  ///   - coming: the objects of the new version that need a place, ascending.
   /// - Complexity: O(n + k log n log N) for k coming objects, in a table of N.
   /// - Throws: `ClusterError`, `BlockError`, `EngineError.noSuchColumn`.
   init(
@@ -42,10 +42,9 @@ struct SortedList {
       old, left, rest, additions.map { (min(max($0.place, 0), rest.count), $0.key) })
   }
 
-  /// The places of some keys in a list that is not sorted by key, ascending; keys that are missing are left
-  /// out.
+  /// The indices of some keys in a list that is not sorted by key, ascending; missing keys are omitted.
   ///
-  /// - Complexity: O(n), much less than a set lookup for each key when only few are wanted.
+  /// - Complexity: O(n), much less than a set lookup for each key when few are wanted.
   static func places(of wanted: some Collection<Int64>, in list: [Int64]) -> [Int] {
     if wanted.count <= fewKeys { return wanted.compactMap { list.firstIndex(of: $0) }.sorted() }
     let wanted = Set(wanted)
@@ -54,7 +53,7 @@ struct SortedList {
 
   private static let fewKeys = 16
 
-  /// How many objects of a sorted list come before one.
+  /// The number of objects of a sorted list before a given one.
   private static func place(
     of bytes: [UInt8], _ key: Int64, in list: [Int64], _ reader: SortKeyReader
   ) throws -> Int {
@@ -65,8 +64,8 @@ struct SortedList {
   }
 
   /// - Parameters:
-  ///   - left: the places of the old list that are removed, ascending.
-  ///   - additions: the new objects in order, each with the place in the rest that it precedes.
+  ///   - left: the indices in the old list that are removed, ascending.
+  ///   - additions: the new objects in order, each with the index in the rest before which it comes.
   private static func merge(
     _ old: [Int64], _ left: [Int], _ rest: [Int64], _ additions: [(place: Int, key: Int64)]
   ) -> ([Int64], ListDifference) {
@@ -84,7 +83,8 @@ struct SortedList {
     }
     keys += rest[next...]
     if left.count <= 1, additions.count <= 1 {
-      // Nearly always one object moved. When one came and another went, the general case below handles it.
+      // Usually one object moved. The general case below handles one object that was added and another
+      // removed.
       let (one, other) = (left.first, additions.first)
       if one == nil || other == nil || one.map({ old[$0] }) == other?.key {
         let place = other.flatMap { added[$0.key] }

@@ -1,14 +1,14 @@
 /// Which tables changed between two versions of a database.
 ///
-/// A table that was deleted and made again under the same name is in `deleted` and in `created`.
+/// A table that was deleted and created again under the same name is in `deleted` and in `created`.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct TableChanges: Sendable, Equatable {
-  /// Names of the new version's tables that the old one does not have, in the order of creation.
+  /// Names of tables that only the new version has, in the order of creation.
   public let created: [String]
-  /// Names of the old version's tables that the new one does not have, in the order of creation.
+  /// Names of tables that only the old version has, in the order of creation.
   public let deleted: [String]
-  /// Names, as in the new version, of tables whose objects, columns or name changed.
+  /// Names, as in the new version, of tables whose objects, columns or names changed.
   public let changed: [String]
 
   /// True when nothing changed.
@@ -24,14 +24,14 @@ public struct TableChanges: Sendable, Equatable {
 
   /// Compares two versions.
   ///
-  /// - Complexity: O(tables); a table that was written to is compared up to the first objects that differ.
-  ///   That takes more than a few steps only where a compaction lies between the two.
+  /// - Complexity: O(tables). A table that was written is compared up to the first object that differs, which
+  ///   takes more than a few steps only when a compaction was made in between.
   /// - Throws: `EngineError.damaged`.
   package init(from old: Snapshot, to new: Snapshot) throws {
     let before = Dictionary(
       old.catalogue.tables.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
     let after = Set(new.catalogue.tables.map(\.number))
-    // A compaction of a file in use moves blocks, and changes nothing.
+    // A compaction in use moves blocks and changes no content.
     let isSameFile = old.blocks === new.blocks
     deleted = old.catalogue.programTables.filter { !after.contains($0.number) }.map(\.name)
     created = new.catalogue.programTables.filter { before[$0.number] == nil }.map(\.name)

@@ -1,4 +1,4 @@
-/// Walks two versions of a table side by side, by ranges of keys.
+/// Walks two versions of a table in parallel, by ranges of keys.
 ///
 /// The trees may differ in height, and their leaves may begin at different keys. So the part with the higher
 /// level is opened first, parts are compared where their keys overlap, and the rest of a leaf is compared
@@ -16,9 +16,9 @@ struct TableComparison {
   private let path: String
   private var old: TreeFront
   private var new: TreeFront
-  /// Both versions share blocks: equal references mean equal bytes.
+  /// True when both versions share blocks, so that equal references mean equal bytes.
   private let sharesBlocks: Bool
-  /// Shared leaves have values in columns that only one of the versions knows.
+  /// True when shared leaves have values in columns that only one of the versions has.
   private let hasHiddenValues: Bool
   private let leaves: LeafComparison
   private var difference = TableDifference()
@@ -34,9 +34,8 @@ struct TableComparison {
     sharesBlocks = old.tree.blocks === new.tree.blocks
     let columns = Self.columns(old.schema, new.schema)
     // A column's identifier is never reused, so leaves of a version whose next identifier is not above it
-    // have no values in it; but a removed column's values stay in the leaves. Which version is the later one
-    // does not matter: a kept version that was made the newest again may have columns that were removed
-    // before.
+    // have no values in it; but a removed column's values stay in the leaves. The order of the versions does
+    // not matter: a restored version may have columns that were removed before.
     hasHiddenValues = columns.contains {
       !$0.isInNew && $0.id < new.schema.nextColumnID
         || !$0.isInOld && $0.id < old.schema.nextColumnID
@@ -44,7 +43,7 @@ struct TableComparison {
     leaves = LeafComparison(columns, sharesClusters: sharesBlocks && !hasHiddenValues)
   }
 
-  /// The columns of both versions, by ascending identifiers.
+  /// The columns of both versions, by ascending identifier.
   private static func columns(_ old: TableSchema, _ new: TableSchema) -> [ComparedColumn] {
     let (before, after) = (Set(old.columnIDs), Set(new.columnIDs))
     return before.union(after).sorted().map {
@@ -62,7 +61,7 @@ struct TableComparison {
     }
   }
 
-  /// Moves at least one of the trees forward, or opens a node.
+  /// Advances at least one of the trees, or opens a node.
   private mutating func step() throws {
     guard let left = old.part, let leftKey = old.firstKey else { return try takeNew() }
     guard let right = new.part, let rightKey = new.firstKey else { return try takeOld() }
@@ -92,7 +91,7 @@ struct TableComparison {
     new.take(right)
   }
 
-  /// Takes the next part of the old tree, which has no keys of the new one.
+  /// Takes the next part of the old tree, whose keys the new tree lacks.
   private mutating func takeOld() throws {
     guard let rows = try old.rows(below: nil) else { return try old.descend() }
     for row in rows.rows {
@@ -101,7 +100,7 @@ struct TableComparison {
     old.take(rows)
   }
 
-  /// Takes the next part of the new tree, which has no keys of the old one.
+  /// Takes the next part of the new tree, whose keys the old tree lacks.
   private mutating func takeNew() throws {
     guard let rows = try new.rows(below: nil) else { return try new.descend() }
     for row in rows.rows {

@@ -1,24 +1,24 @@
 /// The changes of a table between two versions, object by object.
 ///
-/// Found by walking both versions' trees side by side and skipping the parts that they share, whole subtrees
-/// at once: a block is never changed in place, so equal references are equal contents. Versions in different
-/// files, as before and after a compaction, share nothing and are compared by their values.
+/// Both versions' trees are walked in parallel, and shared parts are skipped, whole subtrees at once: a block
+/// never changes in place, so equal references mean equal contents. Versions in different files, as before
+/// and after a compaction, share nothing and are compared by their values.
 ///
 /// Fields are compared by their spellings: `4.1` and `4.10` differ, and a new type or name alone does not
-/// change a column. A column that only one of the versions has counts as null in the other.
+/// change a column. A column that only one of the versions has is null in the other.
 ///
-/// **Memory.** The differences, and a few leaves' columns.
+/// **Memory.** The differences, and the columns of a few leaves.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct TableDifference: Sendable {
   /// An object that is in only one of the versions.
   package struct Lone: Sendable, Equatable {
     package let key: Int64
-    /// Its position in the order of keys, in the version that has it.
+    /// Its position in the order of keys, in its version.
     package let position: Int
   }
 
-  /// An object that is in both versions, with different fields.
+  /// An object that is in both versions with different fields.
   package struct Modification: Sendable, Equatable {
     package let key: Int64
     package let oldPosition: Int
@@ -27,13 +27,13 @@ package struct TableDifference: Sendable {
     package let columnSet: Int
   }
 
-  /// How much was compared.
+  /// The amount of comparison.
   package struct Cost: Sendable, Equatable {
     package internal(set) var nodesRead = 0
     package internal(set) var leavesOpened = 0
   }
 
-  /// In the order of keys, like the lists below.
+  /// In the order of keys, like the two lists below.
   package private(set) var deleted: [Lone] = []
   package private(set) var inserted: [Lone] = []
   package private(set) var modified: [Modification] = []
@@ -47,17 +47,18 @@ package struct TableDifference: Sendable {
   /// Compares two versions of a table.
   ///
   /// - Parameters:
-  ///   - old: an earlier version, or a later one: then insertions are reported as deletions.
+  ///   - old: an earlier version, or a later one: insertions are then reported as deletions.
   ///   - new: the same table, with the same number.
   /// - Complexity: O(changed nodes + rows of changed leaves), where only the changed rows of a leaf with an
-  ///   overlay count; O(rows) when the two share nothing. After a column was removed, every leaf is opened.
+  ///   overlay count; O(rows) when the versions share nothing. After a column was removed, every leaf is
+  ///   opened.
   /// - Throws: `EngineError.invalidArgument` for two different tables, `.damaged`.
   package init(from old: Table, to new: Table) throws {
     var comparison = try TableComparison(old, new)
     self = try comparison.run { _ in false }
   }
 
-  /// The same, unless more than so many objects have changed: nil then.
+  /// Compares two versions of a table; nil when more than `most` objects have changed.
   package init?(from old: Table, to new: Table, most: Int) throws {
     var comparison = try TableComparison(old, new)
     self = try comparison.run { $0.count > most }
@@ -66,10 +67,10 @@ package struct TableDifference: Sendable {
 
   private var count: Int { deleted.count + inserted.count + modified.count }
 
-  /// True when two versions of a table have the same objects with the same fields.
+  /// Returns whether two versions of a table have the same objects with the same fields.
   ///
-  /// - Complexity: as `init`, but ends at the first leaf that differs.
-  /// - Throws: as `init`.
+  /// - Complexity: that of `init`, but ends at the first leaf that differs.
+  /// - Throws: the errors of `init`.
   package static func areEqual(_ old: Table, _ new: Table) throws -> Bool {
     var comparison = try TableComparison(old, new)
     return try comparison.run { !$0.isEmpty }.isEmpty
@@ -108,7 +109,7 @@ package struct TableDifference: Sendable {
   }
 }
 
-/// Differences up to the newest version, so that observers of one table share them.
+/// Differences up to the newest version, shared by observers of one table.
 ///
 /// Thread rule: confined.
 package final class DifferenceCache {
@@ -126,9 +127,9 @@ package final class DifferenceCache {
   ///
   /// - Parameters:
   ///   - old: a version of the same database.
-  ///   - new: the version that all observers move to; another one than before empties the cache.
-  /// - Complexity: as `TableDifference.init`, once for each pair of versions.
-  /// - Throws: as `TableDifference.init`.
+  ///   - new: the version to which all observers move; another version than before empties the cache.
+  /// - Complexity: that of `TableDifference.init`, once for each pair of versions.
+  /// - Throws: the errors of `TableDifference.init`.
   package func difference(from old: Table, to new: Table) throws -> TableDifference {
     if new.version != newest {
       known = [:]

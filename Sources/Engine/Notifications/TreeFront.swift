@@ -1,14 +1,14 @@
 import Base
 
-/// The rest of a tree during the comparison of two trees: the next part, as large as possible, and the path
-/// to those behind it.
+/// The remaining part of a tree during the comparison of two trees: the next part, as large as possible, and
+/// the path to those after it.
 ///
-/// A part that the other tree has too is skipped whole; any other is opened, one level at a time.
+/// A part that the other tree also has is skipped as a whole; any other is opened, one level at a time.
 ///
 /// Thread rule: confined, while the version is held.
 struct TreeFront {
   private var parts: TreeParts
-  /// How many objects of the next leaf were taken.
+  /// The number of objects taken from the next leaf.
   private var taken = 0
   private var opened: (leaf: Leaf, keys: LeafKeys, row: Int)?
 
@@ -17,13 +17,13 @@ struct TreeFront {
 
   init(_ tree: TreeReader) { parts = TreeParts(tree) }
 
-  /// Nil behind the last part.
+  /// The next part; nil after the last.
   var part: TreeParts.Part? { parts.part }
 
-  /// How many objects of the tree come before the rest.
+  /// The number of objects before the rest.
   var position: Int { Int(clamping: parts.position) &+ taken }
 
-  /// True when nothing of the part has been taken yet.
+  /// True when nothing was taken from the part.
   var isWhole: Bool { opened == nil }
 
   /// The first key of the rest.
@@ -32,7 +32,7 @@ struct TreeFront {
     return part?.entry.firstKey
   }
 
-  /// Skips the whole part.
+  /// Skips the part.
   mutating func skip() {
     parts.skip()
     (opened, taken) = (nil, 0)
@@ -47,7 +47,7 @@ struct TreeFront {
 
   /// The rest of the next leaf, up to a key.
   ///
-  /// - Parameter end: nil, or the part's own end: the whole rest.
+  /// - Parameter end: nil, or the part's end, for the whole rest.
   /// - Precondition: the part is a leaf.
   mutating func rows(below end: Int64?) throws -> LeafRows? {
     guard let part, part.level == 0 else { return nil }
@@ -64,7 +64,7 @@ struct TreeFront {
     return LeafRows(leaf: leaf, keys: keys, rows: row..<upper, firstPosition: position)
   }
 
-  /// Moves behind rows that `rows(below:)` returned.
+  /// Moves past rows that `rows(below:)` returned.
   mutating func take(_ rows: LeafRows) {
     taken &+= rows.rows.count
     opened?.row = rows.rows.upperBound
@@ -77,9 +77,9 @@ struct LeafRows {
   let leaf: Leaf
   let keys: LeafKeys
   let rows: Range<Int>
-  /// The position of the first one in its table.
+  /// The position of the first row in its table.
   let firstPosition: Int
 
-  /// The position of one of the rows in its table.
+  /// The position of a row in its table.
   func position(_ row: Int) -> Int { firstPosition &+ (row &- rows.lowerBound) }
 }

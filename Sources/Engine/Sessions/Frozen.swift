@@ -1,14 +1,14 @@
 import Base
 
-/// An object's values in one version; they never change.
+/// The values of an object in one version, which never change.
 ///
-/// It keeps its version readable, also when every session and the database are closed. To change the object,
+/// It keeps its version readable, even when every session and the database are closed. To change the object,
 /// `thaw(in:)` it.
 ///
 /// Thread rule: `Sendable`.
 public struct FrozenObject: Sendable {
   let frozen: Table
-  /// The key of the object, which it has in every version.
+  /// The key of the object, the same in every version.
   public let key: Int64
 
   /// Always true.
@@ -36,13 +36,13 @@ public struct FrozenObject: Sendable {
   /// - Throws: `EngineError.damaged`.
   public func row() throws -> Row {
     guard let row = try frozen.row(forKey: key) else {
-      // Frozen objects are made only from existing ones.
+      // Frozen objects are made from existing ones only.
       throw EngineError.invalidated(what: "object \(key) of table '\(frozen.name)'")
     }
     return row
   }
 
-  /// The same object, live, in the version that a session looks at; nil when it was deleted there.
+  /// The same object, live, at the version of a session; nil when it was deleted there.
   ///
   /// - Throws: `EngineError.foreign` for a session of another database; `.wrongThread`, `.damaged`.
   public func thaw(in session: Session) throws -> Object? {
@@ -50,13 +50,13 @@ public struct FrozenObject: Sendable {
   }
 }
 
-/// The objects that a query selected in one version; they never change.
+/// The objects that a query selects in one version, which never change.
 ///
 /// They keep their version readable. The query runs when the objects are first needed.
 ///
-/// Thread rule: `Sendable`; any thread, any number at once.
+/// Thread rule: `Sendable`; any thread, also several at once.
 public final class FrozenResults: @unchecked Sendable {
-  // @unchecked: `known` is guarded by `lock`.
+  // @unchecked: `lock` guards `known`.
   let frozen: Table
   /// The query that selects and orders the objects.
   public let query: Query
@@ -80,7 +80,7 @@ public final class FrozenResults: @unchecked Sendable {
 
   /// The keys of the objects, in order.
   ///
-  /// - Complexity: one run of the query, the first time.
+  /// - Complexity: one run of the query at the first use.
   /// - Throws: `EngineError.damaged`.
   public func keys() throws -> [Int64] {
     try lock.withLock {
@@ -91,7 +91,7 @@ public final class FrozenResults: @unchecked Sendable {
     }
   }
 
-  /// How many objects there are.
+  /// The number of objects.
   ///
   /// - Throws: `EngineError.damaged`.
   public var count: Int {
@@ -100,7 +100,7 @@ public final class FrozenResults: @unchecked Sendable {
 
   /// The object at a position, from 0.
   ///
-  /// - Throws: `EngineError.invalidArgument` for a position outside; `.damaged`.
+  /// - Throws: `EngineError.invalidArgument` for a position out of bounds; `.damaged`.
   public subscript(_ position: Int) -> FrozenObject {
     get throws {
       let keys = try keys()
@@ -121,7 +121,7 @@ public final class FrozenResults: @unchecked Sendable {
     }
   }
 
-  /// The values of all objects, copied. Faster than one object after the other.
+  /// Copies of the values of all objects; faster than reading one object after the other.
   ///
   /// - Throws: `EngineError.damaged`.
   public func rows() throws -> [Row] { try query.rows(in: frozen) }
@@ -137,12 +137,12 @@ public final class FrozenResults: @unchecked Sendable {
 // MARK: Freezing
 
 extension Session {
-  /// The version that the session looks at, as a snapshot for any thread.
+  /// The version of the session, as a snapshot for any thread.
   ///
   /// - Throws: `EngineError.insideTransaction`, `.wrongThread`.
   public func freeze() throws -> Snapshot { try committed("freezing") }
 
-  /// - Parameter operation: named by the error.
+  /// - Parameter operation: the subject of the error.
   /// - Throws: `EngineError.insideTransaction`, `.wrongThread`.
   func committed(_ operation: String) throws -> Snapshot {
     try check()
@@ -180,7 +180,7 @@ extension Session {
 }
 
 extension Object {
-  /// The object as it is now, for any thread.
+  /// The object in its current state, for any thread.
   ///
   /// - Throws: `EngineError.invalidated`, `.insideTransaction`, `.wrongThread`, `.damaged`.
   public func freeze() throws -> FrozenObject {
@@ -193,7 +193,7 @@ extension Object {
 }
 
 extension Results {
-  /// The objects as they are now, for any thread.
+  /// The objects in their current state, for any thread.
   ///
   /// - Throws: `EngineError.invalidated`, `.insideTransaction`, `.wrongThread`, `.damaged`.
   public func freeze() throws -> FrozenResults {
@@ -204,11 +204,10 @@ extension Results {
 
 // MARK: What a frozen view refuses
 
-// A version never changes: these members exist only so that using one is a compile error that says what to
-// do.
+// A version never changes. These members exist only so that their use is a compile error with advice.
 
 extension Snapshot {
-  /// Always true: a snapshot is one version for ever.
+  /// Always true: a snapshot never changes.
   public var isFrozen: Bool { true }
 
   /// A snapshot cannot be written.

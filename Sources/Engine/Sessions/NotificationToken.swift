@@ -1,7 +1,6 @@
-/// Keeps an observer alive: as long as the token lives, and until `stop`.
+/// Keeps an observer alive while the token exists, until `stop`.
 ///
-/// Thread rule: belongs to its session, like everything that the session gives; it may be released on any
-/// thread.
+/// Thread rule: confined to its session's thread or queue; it may be released on any thread.
 public final class NotificationToken {
   let session: Session
   let observer: any Observer
@@ -15,8 +14,8 @@ public final class NotificationToken {
 
   deinit { if !isKept { observer.stop() } }
 
-  /// Ends the observer and releases what it holds, its version included. An observer that a queue is just
-  /// calling ends after that call.
+  /// Ends the observer and releases what it holds, including its version. If a queue is calling the observer,
+  /// it ends after that call.
   public func stop() { observer.stop() }
 }
 
@@ -26,16 +25,15 @@ extension NotificationToken: Sendable {}
 /// The observer behind a token.
 protocol Observer: AnyObject {
   var isStopped: Bool { get }
-  /// Ends the observer: releases its call and the version that it last reported. May be called from any
-  /// thread.
+  /// Ends the observer: releases its call and the version that it last reported. May be called on any thread.
   func stop()
-  /// Until `endSilence`, nothing that is committed from now on may be delivered.
+  /// Commits from now on must not be delivered until `endSilence`.
   func beginSilence()
-  /// The change from one version to another, the session's own commit, is not delivered.
+  /// Excludes the change between two versions, the session's own commit, from delivery.
   func endSilence(from: Snapshot, to: Snapshot)
 }
 
-/// Computes the changes for an observer from version to version.
+/// Computes the changes for an observer, from version to version.
 protocol Tracker: AnyObject, SendableMetatype {
   associatedtype Change
   /// The change since the last call; nil when there is nothing to report.
@@ -44,7 +42,7 @@ protocol Tracker: AnyObject, SendableMetatype {
   var hasEnded: Bool { get }
 }
 
-/// A tracker's report to its observer, with what its values are read from: a session, or a version.
+/// A tracker's report to its observer, with the session or version from which its values are read.
 enum TrackerEvent<Change, Reader> {
   case change(Change, Reader)
   case failed(any Error)

@@ -1,16 +1,17 @@
 /// An object of a session: a live view of one row.
 ///
-/// Reading gives the values of the version that the session looks at, straight from the file's mapping;
-/// nothing is cached. Once the object is deleted, `isInvalidated` is true and reading throws.
+/// It reads the values of the session's version directly from the file's mapping; nothing is cached. After
+/// the object was deleted, `isInvalidated` is true and reading throws.
 ///
-/// Thread rule: its session's. To take it elsewhere, `freeze()` it or make a `ThreadSafeReference`.
+/// Thread rule: confined to its session's thread or queue. For use elsewhere, `freeze()` it or make a
+/// `ThreadSafeReference`.
 public struct Object {
-  /// Its session.
+  /// The session of the object.
   public let session: Session
   let table: TableIdentity
-  /// The number that the object was given when it was inserted, and that no other object gets. Exception:
-  /// keys of a cancelled transaction. This process does not give them again while it has the file open, but
-  /// another process may.
+  /// The number that the object was assigned on insertion, and that no other object gets. Exception: keys of
+  /// a transaction that was rolled back. This process does not assign them again while it has the file open,
+  /// but another process may.
   public let key: Int64
   private let mark: TransactionMark?
 
@@ -24,7 +25,7 @@ public struct Object {
   /// The name of its table when the object was found.
   public var tableName: String { table.name }
 
-  /// True when it no longer exists: it was deleted, or a cancelled transaction had added it.
+  /// True when the object no longer exists: it was deleted, or the transaction that added it was rolled back.
   ///
   /// - Complexity: O(log n).
   /// - Throws: `EngineError.wrongThread`, `.damaged`.
@@ -64,7 +65,7 @@ public struct Object {
     .invalidated(what: "object \(key) of table '\(table.name)', which was deleted,")
   }
 
-  /// True when a cancelled transaction had added it.
+  /// True when the transaction that added it was rolled back.
   var wasCancelled: Bool { mark?.hasCancelled(key, table) ?? false }
 
   private func view() throws -> TableView {
@@ -87,12 +88,12 @@ public struct Object {
 
   /// Changes some values.
   ///
-  /// - Throws: as `set(_:to:)`; nothing is changed then.
+  /// - Throws: the errors of `set(_:to:)`; nothing is then changed.
   public func set(_ values: [String: Value]) throws {
     try writable("a change").update(key, values)
   }
 
-  /// The table for changing the object, which must exist.
+  /// The table, for changing the object, which must exist.
   func writable(_ operation: String) throws -> WritableTable {
     let view = try view()
     let editor = try session.editor(view, operation)
@@ -116,14 +117,14 @@ public struct Object {
 extension Object: Sendable {}
 
 extension Object: Hashable {
-  /// True for the same object of the same session, whatever its values. An object that a cancelled
-  /// transaction had added differs from a later one to which another process gave the same key.
+  /// True for the same object of the same session, whatever its values. An object of a transaction that was
+  /// rolled back differs from a later one to which another process has assigned the same key.
   public static func == (left: Object, right: Object) -> Bool {
     left.session === right.session && left.table.number == right.table.number
       && left.key == right.key && left.wasCancelled == right.wasCancelled
   }
 
-  /// Hashes the parts that `==` compares.
+  /// Hashes what `==` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ObjectIdentifier(session))
     hasher.combine(table.number)
@@ -131,14 +132,15 @@ extension Object: Hashable {
   }
 }
 
-/// Records which keys a cancelled transaction gave: other processes may give them to other objects.
+/// Records the keys of a transaction that was rolled back, as other processes may assign them to other
+/// objects.
 ///
-/// Thread rule: the session's thread until the transaction has ended; then any thread.
+/// Thread rule: the session's thread until the end of the transaction; then any thread.
 final class TransactionMark: @unchecked Sendable {
   // @unchecked: nothing of a transaction leaves its session before the end.
   private var firstKeys: [UInt32: Int64]?
 
-  /// - Parameter base: the tables as they were when the transaction began.
+  /// - Parameter base: the tables before the transaction.
   func cancel(base: Catalogue) {
     firstKeys = Dictionary(
       base.tables.map { ($0.number, $0.nextKey) }, uniquingKeysWith: { first, _ in first })

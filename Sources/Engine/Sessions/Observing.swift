@@ -1,41 +1,40 @@
 import Dispatch
 
-/// What an observer of results or of an object receives.
+/// A call to an observer of results or of an object.
 ///
 /// `Observed` is `Results` or `Object` on the session's thread or queue, `FrozenResults` or `FrozenObject` on
 /// another queue.
 ///
 /// Thread rule: that of `Observed`.
 public enum ObservedChange<Observed, Details> {
-  /// The first call: the results, or the object, as they are.
+  /// The first call, with the current results or object.
   case initial(Observed)
-  /// Something changed since the last call: the present state, and the difference. For results that is a
-  /// `ChangeSet`, which brings a view up to date; for an object, the changed fields with their values then
-  /// and now.
+  /// A change since the last call, with the current state and the difference: for results a `ChangeSet`, with
+  /// which a view can be updated; for an object the changed fields with their old and new values.
   case update(Observed, Details)
-  /// The table was removed, or the object deleted. Nothing follows.
+  /// The table or the object was deleted. No call follows.
   case deleted
-  /// What changed could not be read. Nothing follows.
+  /// The changes could not be read. No call follows.
   case failed(any Error)
 }
 
 extension ObservedChange: Sendable where Observed: Sendable, Details: Sendable {}
 
-/// What an observer of results receives.
+/// A call to an observer of results.
 public typealias ResultsChange<Collection> = ObservedChange<Collection, ChangeSet>
 
-/// What an observer of an object receives.
+/// A call to an observer of an object.
 public typealias ObjectChange<Observed> = ObservedChange<Observed, [PropertyChange]>
 
-/// What an observer of a whole database receives.
+/// A call to an observer of a whole database.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public enum DatabaseChange: Sendable {
-  /// The session looks at a newer version, in which these tables changed.
+  /// The session has moved to a newer version, in which these tables changed.
   case update(TableChanges)
   /// There is a newer version, and the session has `autorefresh` off.
   case refreshRequired
-  /// What changed could not be read. Nothing follows.
+  /// The changes could not be read. No call follows.
   case failed(any Error)
 }
 
@@ -44,31 +43,31 @@ public enum DatabaseChange: Sendable {
 extension Results {
   /// Calls `call` with the results, and with every change to them.
   ///
-  /// It is called on the session's thread or queue, after the session has moved on: the first time a little
-  /// later, then after every change. Changes of skipped versions are reported together. While `call` runs,
-  /// the positions fit the session's live results; the results that it receives know their objects already,
-  /// so reading at a position runs no query.
+  /// It is called on the session's thread or queue after the session has moved: first shortly after
+  /// `observe`, then after every change. Changes of skipped versions are reported together. During `call`,
+  /// positions refer to the session's live results; the results that it receives already have their keys, so
+  /// reading at a position runs no query.
   ///
-  /// Columns that the query or the key paths name are followed when they are renamed; when a column that the
-  /// query names is removed, `call` receives `.failed`. After `.deleted`, `.failed` or `stop()` the observer
-  /// holds nothing. While no snapshot can be taken, because too many are held, nothing is reported; the
-  /// changes follow once there is room.
+  /// Columns in the query or the key paths are followed when they are renamed. When a column in the query is
+  /// removed, `call` receives `.failed`. After `.deleted`, `.failed` or `stop()` the observer holds nothing.
+  /// While no snapshot can be taken, because too many are held, nothing is reported; the changes follow once
+  /// there is space.
   ///
   /// - Parameters:
-  ///   - keyPaths: names of columns: objects count as modified only when one of these changed, also after it
-  ///     was renamed. Nil: all columns.
-  ///   - call: what to call; it may read, write, and add observers.
-  /// - Returns: the token, to be kept: releasing it ends the observer.
-  /// - Complexity: the cost depends on what changed, not on the size of the results: without an order, the
-  ///   filter is applied to the changed objects only; with an order or a limit, the query runs again when a
-  ///   column that it names changed.
+  ///   - keyPaths: names of columns: an object is modified only if one of these changed, even after it was
+  ///     renamed. Nil: all columns.
+  ///   - call: the closure to call; it may read, write, and add observers.
+  /// - Returns: the token; releasing it ends the observer.
+  /// - Complexity: depends on the changes, not on the size of the results. Without an order, only changed
+  ///   objects are tested with the filter; with an order or a limit, the query runs again when one of its
+  ///   columns changed.
   /// - Throws: `EngineError.cannotObserve` where nothing can deliver; `.insideTransaction`, `.noSuchColumn`,
   ///   `.invalidated`, `.wrongThread`.
   public func observe(
     keyPaths: [String]? = nil, _ call: @escaping (ResultsChange<Results>) -> Void
   ) throws -> NotificationToken {
     let tracker = try tracker(keyPaths)
-    // The closure does not hold the results: they refer to the session, and it refers to its observers.
+    // The closure does not hold the results, which refer to the session, which refers to its observers.
     let table = table
     return try session.add(
       LocalObserver(tracker) { event in
@@ -79,14 +78,14 @@ extension Results {
       })
   }
 
-  /// The same on a queue, with frozen results, independent of what the session does; the session's thread
-  /// needs no loop.
+  /// Calls `call` on a queue with frozen results, whatever the session does; the session's thread needs no
+  /// loop.
   ///
   /// - Parameters:
-  ///   - queue: calls run on it one at a time, even when it is concurrent.
-  ///   - keyPaths: as above.
-  ///   - call: what to call.
-  /// - Throws: as above.
+  ///   - queue: the queue; calls run on it one at a time, even if it is concurrent.
+  ///   - keyPaths: as in `observe(keyPaths:_:)`.
+  ///   - call: the closure to call.
+  /// - Throws: the errors of `observe(keyPaths:_:)`.
   public func observe(
     on queue: DispatchQueue, keyPaths: [String]? = nil,
     _ call: @escaping @Sendable (ResultsChange<FrozenResults>) -> Void
@@ -108,7 +107,7 @@ extension Results {
 
 /// Follows the results of a query.
 final class ResultsTracking: Tracker {
-  /// The results in the version that is reported.
+  /// The results in the reported version.
   struct List {
     let table: Table
     let query: Query
@@ -125,7 +124,7 @@ final class ResultsTracking: Tracker {
 
   /// - Parameters:
   ///   - schema: the names of the query's columns.
-  ///   - columns: the identifiers of the columns that count; nil for all.
+  ///   - columns: the identifiers of the observed columns; nil for all.
   init(
     _ query: Query, _ table: TableIdentity, _ schema: TableSchema, _ columns: Set<UInt32>?
   ) {
@@ -153,7 +152,7 @@ final class ResultsTracking: Tracker {
   }
 }
 
-/// The report of a tracker of results or of an object.
+/// A tracker's report about results or an object.
 enum TrackedChange<State, Details> {
   case initial(State)
   case update(State, Details)
@@ -161,9 +160,9 @@ enum TrackedChange<State, Details> {
 }
 
 extension TrackerEvent {
-  /// The event in the form for the observer.
+  /// Converts the report to the observer's event.
   ///
-  /// - Parameter observed: converts a state to that form.
+  /// - Parameter observed: converts a state to its form for the observer.
   func told<State, Details, Observed>(
     _ observed: (State, Reader) -> Observed
   ) -> ObservedChange<Observed, Details> where Change == TrackedChange<State, Details> {
@@ -178,7 +177,7 @@ extension TrackerEvent {
 }
 
 extension Session {
-  /// A table that will be observed.
+  /// A table to be observed.
   ///
   /// - Throws: `EngineError.insideTransaction`, `.invalidated`, `.wrongThread`.
   fileprivate func observedView(_ table: TableIdentity) throws -> TableView {
@@ -205,9 +204,9 @@ extension Object {
   /// Calls `call` with the object, with every change to it, and with its deletion.
   ///
   /// - Parameters:
-  ///   - keyPaths: names of the columns that count; nil for all.
-  ///   - call: what to call.
-  /// - Returns: the token, to be kept: releasing it ends the observer.
+  ///   - keyPaths: names of the observed columns; nil for all.
+  ///   - call: the closure to call.
+  /// - Returns: the token; releasing it ends the observer.
   /// - Complexity: O(log n + columns) after each version; other objects are not read.
   /// - Throws: `EngineError.cannotObserve` where nothing can deliver; `.insideTransaction`, `.noSuchColumn`,
   ///   `.invalidated`, `.wrongThread`.
@@ -222,9 +221,9 @@ extension Object {
       })
   }
 
-  /// The same on a queue, with a frozen object: see `Results.observe(on:keyPaths:_:)`.
+  /// Calls `call` on a queue with a frozen object: see `Results.observe(on:keyPaths:_:)`.
   ///
-  /// - Throws: as above.
+  /// - Throws: the errors of `observe(keyPaths:_:)`.
   public func observe(
     on queue: DispatchQueue, keyPaths: [String]? = nil,
     _ call: @escaping @Sendable (ObjectChange<FrozenObject>) -> Void
@@ -252,7 +251,7 @@ extension Object {
 final class ObjectTracking: Tracker {
   private let table: TableIdentity
   private let key: Int64
-  /// The identifiers of the columns that count; nil for all.
+  /// The identifiers of the observed columns; nil for all.
   private let columns: Set<UInt32>?
   private var last: Table?
   private(set) var hasEnded = false
@@ -292,10 +291,10 @@ final class ObjectTracking: Tracker {
 // MARK: The database
 
 extension Session {
-  /// Calls `call` whenever the session has moved on to a newer version, and, with `autorefresh` off, whenever
+  /// Calls `call` whenever the session has moved to a newer version and, with `autorefresh` off, whenever
   /// there is one.
   ///
-  /// - Returns: the token, to be kept: releasing it ends the observer.
+  /// - Returns: the token; releasing it ends the observer.
   /// - Complexity: O(tables) after each version.
   /// - Throws: `EngineError.cannotObserve` where nothing can deliver; `.insideTransaction`, `.wrongThread`.
   public func observe(_ call: @escaping (DatabaseChange) -> Void) throws -> NotificationToken {

@@ -1,15 +1,15 @@
 import Base
 import Dispatch
 
-/// An observer that is called on a queue, with frozen values, whatever its session does.
+/// An observer that is called on a queue with frozen values, whatever its session does.
 ///
 /// Thread rule: any thread; the calls run on the queue, one at a time.
 final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
-  // @unchecked: `state` is guarded by `lock`; only one run at a time uses the tracker and the version.
+  // @unchecked: `lock` guards `state`; one run at a time uses the tracker and the version.
   typealias Event = TrackerEvent<Following.Change, Snapshot>
 
   private struct State {
-    /// The references of the call, and the version that the tracker knows; released at the observer's end.
+    /// The references of the call, and the tracker's version; released at the observer's end.
     var parts: Parts?
     var isStopped: Bool { parts == nil }
     var isRequested = false
@@ -69,7 +69,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
     request()
   }
 
-  /// Makes the queue look for changes, once for all requests before it does.
+  /// Schedules a run on the queue, one for all requests before it starts.
   private func request() {
     let isFirst = lock.withLock {
       defer { state.isRequested = true }
@@ -78,10 +78,10 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
     if isFirst { queue.async { [weak self] in self?.run() } }
   }
 
-  /// Only one run at a time, even on a concurrent queue.
+  /// One run at a time, even on a concurrent queue.
   private func run() {
     let mayRun = lock.withLock {
-      // The current run sees the request at its end, and looks again.
+      // The current run sees the request at its end, and checks again.
       if state.isRunning { return false }
       (state.isRequested, state.isRunning) = (false, true)
       return true
@@ -110,7 +110,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
         let (from, to) = state.silences.removeFirst()
         return .silence(from: from, to: to)
       }
-      // While a commit that must not be reported may become visible, nothing newer is read.
+      // While a commit that must not be reported may become visible, no newer version is read.
       if state.isSilent { return nil }
       do {
         guard try version != database.newestVersion else { return nil }
@@ -121,7 +121,7 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
       } catch EngineError.closed {
         return nil
       } catch EngineError.busy {
-        // Too many snapshots are held just now, perhaps by others: looking later loses nothing.
+        // Too many snapshots are held now, perhaps by others; a later check loses nothing.
         if let delay = state.retries.next() {
           queue.asyncAfter(deadline: .now() + delay) { [weak self] in self?.retry() }
         }
@@ -166,13 +166,13 @@ final class QueueObserver<Following: Tracker>: Observer, @unchecked Sendable {
   }
 }
 
-/// When to retry after there was no room for a snapshot: soon at first, then at growing intervals of up to a
+/// When to retry after there was no space for a snapshot: soon at first, then at growing intervals of up to a
 /// second.
 struct Retries {
   private var delay = 10
   private var isWaiting = false
 
-  /// How long to wait; nil when a wait is running already.
+  /// The delay; nil when one is already running.
   mutating func next() -> DispatchTimeInterval? {
     if isWaiting { return nil }
     isWaiting = true
@@ -180,6 +180,6 @@ struct Retries {
     return .milliseconds(delay)
   }
 
-  /// The wait is over.
+  /// Ends the delay.
   mutating func begin() { isWaiting = false }
 }

@@ -1,25 +1,26 @@
-/// The objects of a table that a query selects, as a session sees them: live and lazy.
+/// The objects of a table that a query selects, live and lazy, in a session.
 ///
-/// Nothing is read before it is needed. After the session has moved on, or its own transaction has changed
-/// the table, positions, counts and values are those of the new state.
+/// Nothing is read before it is needed. After the session has moved, or its own transaction has changed the
+/// table, positions, counts and values are those of the new state.
 ///
 ///     let games = try session.objects("apps").filter(column("Category") == "GAME")
 ///     let best = try games.sorted(by: .descending("Rating")).limited(to: 10)
 ///     try best.forEach { print(try $0["App"]) }
 ///
-/// **Cost.** All objects of a table: O(log n) by position, their number at once. With a filter or an
-/// order: the query runs when first needed after a change, and the keys of its objects (8 bytes each)
-/// are kept until the next one.
+/// **Cost.** All objects of a table: O(log n) by position, O(1) for their number. With a filter or an order,
+/// the query runs when it is first needed after a change, and the keys of its objects (8 bytes each) are
+/// stored until the next run.
 ///
-/// Thread rule: its session's. To take it elsewhere, `freeze()` it or make a `ThreadSafeReference`.
+/// Thread rule: confined to its session's thread or queue. For use elsewhere, `freeze()` it or make a
+/// `ThreadSafeReference`.
 public struct Results {
-  /// Their session.
+  /// The session of the results.
   public let session: Session
   let table: TableIdentity
-  /// The query that selects and orders the objects, with the columns' names at the time when the results were
+  /// The query that selects and orders the objects, with the names of columns from when the results were
   /// made; renamed columns are followed.
   public let query: Query
-  /// The columns that the query names; nil when it names none.
+  /// The columns in the query; nil when there are none.
   private let schema: TableSchema?
   private let cache = ResultsCache()
 
@@ -35,20 +36,20 @@ public struct Results {
     if keys != nil { cache.state = ResultsCache.State(session: session.stamp, table: 0) }
   }
 
-  /// The query with the present names of its columns.
+  /// The query with the current names of its columns.
   private func query(in view: TableView) throws -> Query {
     let present = view.schema
     guard let schema, schema != present else { return query }
     return try query.renamed(from: schema, to: present, table: view.name)
   }
 
-  /// The query as it is now, and the leaves that it reads.
+  /// The current query, and the leaves that it reads.
   private func question() throws -> (query: Query, source: any LeafSource) {
     let view = try session.view(table)
     return (try query(in: view), view.leaves)
   }
 
-  /// The query as it is now, with the columns that it names.
+  /// The current query, with its columns.
   func named() throws -> (query: Query, schema: TableSchema) {
     let view = try session.view(table)
     return (try query(in: view), view.schema)
@@ -69,7 +70,8 @@ public struct Results {
 
   /// The objects among these that match a predicate.
   ///
-  /// - Throws: `EngineError.invalidArgument` for results with a limit, an offset or `distinct`: filter first.
+  /// - Throws: `EngineError.invalidArgument` for results with a limit, an offset or `distinct`, which must be
+  ///   filtered before.
   public func filter(_ predicate: Predicate) throws -> Results {
     guard !query.isDistinct, query.limit == nil, query.offset == 0 else {
       throw EngineError.invalidArgument("results are filtered before they are limited")
@@ -79,16 +81,17 @@ public struct Results {
     return try checked(query)
   }
 
-  /// The objects among these that match an expression, in the form of `sheaf query`: see `Predicate`.
+  /// The objects among these that match an expression, as in `sheaf query`: see `Predicate`.
   ///
-  /// - Throws: `QueryError` naming the position of the mistake; as the other `filter`.
+  /// - Throws: `QueryError`, which names the position of the error; the errors of `filter(_:)` with a
+  ///   predicate.
   public func filter(_ expression: String) throws -> Results {
     try filter(Predicate(expression))
   }
 
-  /// Sorts the objects by the values of columns, the first column first. Replaces an earlier order.
+  /// Sorts the objects by the values of columns, first column first. Replaces an earlier order.
   ///
-  /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results that are limited already.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results with a limit.
   public func sorted(by orders: SortOrder...) throws -> Results {
     guard query.limit == nil, query.offset == 0 else {
       throw EngineError.invalidArgument("results are sorted before they are limited")
@@ -112,9 +115,9 @@ public struct Results {
     return try checked(query)
   }
 
-  /// Of objects with the same values in some columns, the first, with all its columns.
+  /// The first of all objects with the same values in some columns, with all of its columns.
   ///
-  /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results that are limited already.
+  /// - Throws: `EngineError.noSuchColumn`; `.invalidArgument` for results with a limit.
   public func distinct(by columns: String...) throws -> Results {
     guard query.limit == nil, query.offset == 0 else {
       throw EngineError.invalidArgument("repeated values are left out before results are limited")
@@ -125,7 +128,7 @@ public struct Results {
     return try checked(query)
   }
 
-  /// A mistake is reported where it is made, not where the results are first read.
+  /// Reports an error where it is made, not where the results are first read.
   private func checked(_ query: Query) throws -> Results {
     let view = try session.view(table)
     _ = try ResultReader(query, view.leaves)
@@ -134,7 +137,7 @@ public struct Results {
 
   // MARK: Reading
 
-  /// True when the results are simply the whole table.
+  /// True when the results are the whole table.
   var isWhole: Bool {
     query.filter == nil && query.sort.isEmpty && query.limit == nil && query.offset == 0
       && !query.isDistinct
@@ -162,9 +165,9 @@ public struct Results {
     }
   }
 
-  /// How many objects there are.
+  /// The number of objects.
   ///
-  /// - Complexity: of a whole table O(1); otherwise one run of the query after each change.
+  /// - Complexity: O(1) for a whole table; otherwise one run of the query after each change.
   /// - Throws: `EngineError.invalidated`, `.wrongThread`, `.damaged`.
   public var count: Int {
     get throws {
@@ -174,14 +177,14 @@ public struct Results {
     }
   }
 
-  /// True when there are none.
+  /// True when there are no objects.
   ///
-  /// - Throws: as `count`.
+  /// - Throws: the errors of `count`.
   public var isEmpty: Bool { get throws { try count == 0 } }
 
   /// The object at a position, from 0.
   ///
-  /// - Throws: `EngineError.invalidArgument` for a position outside; as `count`.
+  /// - Throws: `EngineError.invalidArgument` for a position out of bounds; the errors of `count`.
   public subscript(_ position: Int) -> Object {
     get throws {
       guard let object = try object(at: position) else {
@@ -194,12 +197,12 @@ public struct Results {
 
   /// The first object; nil when there is none.
   ///
-  /// - Throws: as `count`.
+  /// - Throws: the errors of `count`.
   public var first: Object? { get throws { try object(at: 0) } }
 
   /// The last object; nil when there is none.
   ///
-  /// - Throws: as `count`.
+  /// - Throws: the errors of `count`.
   public var last: Object? { get throws { try object(at: try count - 1) } }
 
   private func object(at position: Int) throws -> Object? {
@@ -213,7 +216,7 @@ public struct Results {
   /// The position of an object; nil when it is not among the results.
   ///
   /// - Complexity: O(n).
-  /// - Throws: `EngineError.foreign` for an object of another session; as `count`.
+  /// - Throws: `EngineError.foreign` for an object of another session; the errors of `count`.
   public func firstIndex(of object: Object) throws -> Int? {
     guard object.session === session else {
       throw EngineError.foreign(what: "an object", expected: "session")
@@ -222,26 +225,26 @@ public struct Results {
     return try keys().firstIndex(of: object.key)
   }
 
-  /// The objects as they are now, for `for … in`: a list that stays the same while its objects are changed or
+  /// The current objects, for `for … in`: a list that does not change while its objects are changed or
   /// deleted.
   ///
-  /// - Throws: as `count`.
+  /// - Throws: the errors of `count`.
   public var objects: LiveObjects {
     get throws {
       LiveObjects(keys: try keys(), session: session, table: table, mark: session.mark)
     }
   }
 
-  /// Calls `body` with every object in order; the list is that of the moment of the call.
+  /// Calls `body` with every object in order; the list is that of the time of the call.
   ///
-  /// - Throws: as `count`; what `body` throws ends the loop.
+  /// - Throws: the errors of `count` and of `body`, which end the loop.
   public func forEach(_ body: (Object) throws -> Void) throws {
     for object in try objects { try body(object) }
   }
 
-  /// The values of all objects, copied. Faster than one object after the other.
+  /// Copies of the values of all objects; faster than reading one object after the other.
   ///
-  /// - Throws: as `count`.
+  /// - Throws: the errors of `count`.
   public func rows() throws -> [Row] {
     let (query, source) = try question()
     var rows: [Row] = []
@@ -249,18 +252,18 @@ public struct Results {
     return rows
   }
 
-  /// Aggregates columns of the objects that the filter selects, ignoring limit and offset.
+  /// Aggregates columns of the objects that match the filter, ignoring limit and offset.
   ///
-  /// - Throws: `EngineError.noSuchColumn`, `.invalidArgument` for a sum of values that are not numbers; as
-  ///   `count`.
+  /// - Throws: `EngineError.noSuchColumn`, `.invalidArgument` for a sum of values that are not numbers; the
+  ///   errors of `count`.
   public func aggregates(_ aggregates: Aggregate...) throws -> [Value] {
     let (query, source) = try question()
     return try query.groups(by: [], aggregates, of: source)[0].aggregates
   }
 
-  /// Groups the objects that the filter selects by the values of columns: see `Query.groups`.
+  /// Groups the objects that match the filter by the values of columns: see `Query.groups`.
   ///
-  /// - Throws: as `aggregates`.
+  /// - Throws: the errors of `aggregates`.
   public func groups(by columns: [String], _ aggregates: Aggregate...) throws -> [Group] {
     let (query, source) = try question()
     return try query.groups(by: columns, aggregates, of: source)
@@ -270,7 +273,7 @@ public struct Results {
 
   /// Changes values of all objects.
   ///
-  /// - Throws: `EngineError.noTransaction`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; as
+  /// - Throws: `EngineError.noTransaction`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; the errors of
   ///   `count`.
   public func setAll(_ values: [String: Value]) throws {
     let table = WritableTable(try session.editor(try session.view(table), "a change"))
@@ -296,7 +299,7 @@ private final class ResultsCache {
 
 /// The objects of results at one moment.
 ///
-/// Thread rule: the session's.
+/// Thread rule: confined to the session's thread or queue.
 public struct LiveObjects: RandomAccessCollection {
   private let keys: [Int64]
   private let session: Session
@@ -312,7 +315,7 @@ public struct LiveObjects: RandomAccessCollection {
 
   /// 0.
   public var startIndex: Int { keys.startIndex }
-  /// Their number.
+  /// The number of objects.
   public var endIndex: Int { keys.endIndex }
 
   /// The object at a position.

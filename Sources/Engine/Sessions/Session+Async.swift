@@ -1,16 +1,16 @@
 extension Session {
-  /// Runs `body` in a write transaction of its own on the database's writing thread, after all asynchronous
-  /// writes that were requested before; the session can go on meanwhile.
+  /// Runs `body` in a write transaction of its own on the database's writing thread, after all earlier
+  /// asynchronous writes; the session can be used meanwhile.
   ///
-  /// Several of them share one flush: see `Database.asyncWrite`. With `autorefresh` the session moves on to
-  /// the new version before `completion` is called.
+  /// Several writes share one flush: see `Database.asyncWrite`. With `autorefresh` the session moves to the
+  /// new version before `completion` is called.
   ///
   /// - Parameters:
-  ///   - allowsGrouping: false: this write gets a flush of its own.
-  ///   - body: runs on another thread: it finds objects by their keys, or by a key from a
-  ///     `ThreadSafeReference`, and cannot use the session's own objects.
-  ///   - completion: called on the session's thread or queue, once the changes are durable, or with the
-  ///     error; not called when the session is gone by then.
+  ///   - allowsGrouping: false: this write is flushed on its own.
+  ///   - body: runs on another thread. It finds objects by their keys, perhaps from a `ThreadSafeReference`,
+  ///     and cannot use the session's objects.
+  ///   - completion: called on the session's thread or queue once the changes are durable, or with the error;
+  ///     not called when the session no longer exists.
   /// - Returns: a handle that cancels the write before it begins.
   /// - Throws: `EngineError.cannotObserve` where nothing can call `completion`; `.wrongThread`.
   @discardableResult
@@ -31,7 +31,7 @@ extension Session {
 
   /// A completion on its way back to the session's thread or queue.
   private final class Home<Output>: @unchecked Sendable {
-    // @unchecked: made and called on the session's thread or queue.
+    // @unchecked: created and called on the session's thread or queue.
     private weak var session: Session?
     private let completion: (Result<Output, any Error>) -> Void
 

@@ -13,30 +13,30 @@ extension Session {
 
   /// Runs `body` in a write transaction and commits it.
   ///
-  /// The session first moves on to the newest version, so `body` never works on a stale copy. `body`
-  /// may itself end the transaction by `commitWrite` or `cancelWrite`. An error that it throws rolls
-  /// everything back and is thrown on.
+  /// The session first moves to the newest version, so `body` never works on outdated values. `body` may
+  /// itself end the transaction by `commitWrite` or `cancelWrite`. If `body` throws, everything is rolled
+  /// back and the error is rethrown.
   ///
   /// - Parameters:
-  ///   - durability: when the commit survives a power cut; by default, as the database's options say.
-  ///   - tokens: observers of this session that this commit is not reported to.
-  ///   - body: gets the transaction, for changes of the schema and of many rows; the session's objects and
-  ///     results have methods of their own for changes.
-  /// - Throws: what `beginWrite`, `commitWrite` and `body` throw.
+  ///   - durability: when the commit survives a power cut; nil: as in the database's options.
+  ///   - tokens: observers of this session that do not receive this commit.
+  ///   - body: receives the transaction, for changes of the schema and of many rows; the session's objects
+  ///     and results have methods of their own for changes.
+  /// - Throws: the errors of `beginWrite`, `commitWrite` and `body`.
   @discardableResult
   public func write<Result>(
     durability: Durability? = nil, withoutNotifying tokens: [NotificationToken] = [],
     _ body: (borrowing WriteTransaction) throws -> Result
   ) throws -> Result {
     for token in tokens { try checkOwn(token) }
-    // Only silenced observers must be up to date; without any, nothing is delivered while others wait for the
+    // Only silenced observers must be up to date. Without any, nothing is delivered while others wait for the
     // turn.
     let state = try begin(isDelivering: !tokens.isEmpty)
     let result: Result
     do {
       let transaction = WriteTransaction(state: state, isOwner: false)
       result = try body(transaction)
-      // This also ends another transaction that `body` has begun: nobody else would end it.
+      // This also ends another transaction that `body` has begun, as nothing else would end it.
       if self.transaction != nil {
         try commitWrite(durability: durability, withoutNotifying: tokens)
       }
@@ -47,16 +47,16 @@ extension Session {
     return result
   }
 
-  /// Begins a write transaction, after all those, in any thread or process, that asked before.
+  /// Begins a write transaction, after all earlier ones in any thread or process.
   ///
-  /// The session moves on to the newest version first, and delivers its notifications.
+  /// The session first moves to the newest version and delivers its notifications.
   ///
-  /// - Throws: `EngineError.nestedTransaction` when this thread or queue is inside a transaction on
-  ///   this file already; `.wrongThread`, `.readOnly`, `.closed`, `.poisoned`, `.system`, `.damaged`.
+  /// - Throws: `EngineError.nestedTransaction` when this thread or queue is already inside a transaction on
+  ///   this file; `.wrongThread`, `.readOnly`, `.closed`, `.poisoned`, `.system`, `.damaged`.
   public func beginWrite() throws { _ = try begin(isDelivering: true) }
 
-  /// - Parameter isDelivering: true: observers receive what was committed during the wait inside the
-  ///   transaction; false: after it, together with its own changes.
+  /// - Parameter isDelivering: true: observers receive commits made during the wait inside the transaction;
+  ///   false: after it, together with its own changes.
   private func begin(isDelivering isTelling: Bool) throws -> TransactionState {
     try check()
     if transaction != nil { throw EngineError.nestedTransaction(path: database.path) }
@@ -82,13 +82,13 @@ extension Session {
 
   /// Commits the transaction that `beginWrite` began.
   ///
-  /// The session then moves on to the new version. With 2,048 snapshots held already it does so at the next
-  /// refresh that finds room, and the observers of `tokens` then do receive the commit. The session's
-  /// observers are notified a little later, in the same way as of others' commits.
+  /// The session then moves to the new version. When all 2,048 places for snapshots are taken, it moves at a
+  /// later refresh, and the observers of `tokens` then do receive the commit. The session's observers are
+  /// called a little later, as after commits of others.
   ///
-  /// - Returns: the number of the new version, or of the old one when nothing was changed.
-  /// - Throws: `EngineError.noTransaction`; `.foreign` for a token of another session, and the
-  ///   transaction goes on; `.wrongThread`; `.poisoned`, `.system`: the transaction is rolled back.
+  /// - Returns: the number of the new version, or of the old one when nothing has changed.
+  /// - Throws: `EngineError.noTransaction`; `.foreign` for a token of another session, and the transaction
+  ///   continues; `.wrongThread`; `.poisoned`, `.system`, after the transaction was rolled back.
   @discardableResult
   public func commitWrite(
     durability: Durability? = nil, withoutNotifying tokens: [NotificationToken] = []
@@ -115,7 +115,7 @@ extension Session {
     }
   }
 
-  /// Rolls back the transaction that `beginWrite` began. Objects that it had added are invalidated.
+  /// Rolls back the transaction that `beginWrite` began. Objects that it has added are invalidated.
   ///
   /// - Throws: `EngineError.noTransaction`, `.wrongThread`.
   public func cancelWrite() throws {
@@ -151,7 +151,7 @@ extension Session {
     WritableTable(try editor(try view(identity), operation))
   }
 
-  /// Adds an object. Columns that are not named get their default, or null if they have none.
+  /// Adds an object. Omitted columns get their default, or null if they have none.
   ///
   /// - Throws: `EngineError.noTransaction`, `.noSuchTable`, `.noSuchColumn`, `.invalidValue`,
   ///   `.duplicateKey`, `.wrongThread`.
@@ -161,10 +161,10 @@ extension Session {
     return object(identity, try writable(identity, "an insertion").insert(values))
   }
 
-  /// Adds an object, or changes the one with the same primary key.
+  /// Adds an object, or changes the object with the same primary key.
   ///
-  /// - Throws: as `insert`; `EngineError.invalidArgument` when the table has no primary key, or it is
-  ///   not among the values.
+  /// - Throws: the errors of `insert`; `EngineError.invalidArgument` when the table has no primary key, or
+  ///   the values lack it.
   @discardableResult
   public func upsert(_ values: [String: Value], into table: String) throws -> Object {
     let identity = try identity(of: table)
@@ -186,7 +186,7 @@ extension Session {
 
   /// Deletes all objects of all tables; the tables stay. `Database.compact` frees their space.
   ///
-  /// - Complexity: O(tree nodes): objects are not read.
+  /// - Complexity: O(tree nodes); objects are not read.
   /// - Throws: `EngineError.noTransaction`, `.wrongThread`.
   public func deleteAll() throws {
     if try !isInWriteTransaction { throw EngineError.noTransaction(operation: "a deletion") }

@@ -1,9 +1,8 @@
 /// A live view of the database that belongs to one thread, or one serial queue.
 ///
-/// A session looks at one version until it moves on: by `refresh()`, by a write transaction of its own, or by
-/// itself where `autorefresh` is on. Between these, everything read through it agrees, whatever others write.
-/// Objects and results are live: they show the version that the session looks at, and inside its transaction
-/// also the transaction's changes.
+/// A session is at one version until it moves: by `refresh()`, by its own write transaction, or automatically
+/// with `autorefresh`. Until then all reads through it are consistent, whatever others write. Objects and
+/// results are live: they show the session's version and, inside its transaction, the transaction's changes.
 ///
 ///     let session = try database.session()
 ///     let games = try session.objects("apps").filter(column("Category") == "GAME")
@@ -11,23 +10,23 @@
 ///       for game in try games.objects { try game.set("Seen", to: .bool(true)) }
 ///     }
 ///
-/// **Thread rule.** Everything here belongs to the thread or queue that the session was made on. It is
-/// not `Sendable`, so that the compiler refuses to send it elsewhere; where the compiler cannot see
-/// it, using it elsewhere throws `EngineError.wrongThread`. Take a `ThreadSafeReference` or a frozen
-/// copy across.
+/// **Thread rule.** The session and everything obtained from it are confined to the thread or queue on which
+/// the session was made. They are not `Sendable`, so the compiler rejects sending them elsewhere; where it
+/// cannot see that, use elsewhere throws `EngineError.wrongThread`. A `ThreadSafeReference` or a frozen copy
+/// can be sent.
 ///
-/// **Cost.** Making one: a few microseconds. Like a snapshot, it keeps the pages of its version from reuse:
+/// **Cost.** A few microseconds to make one. Like a snapshot, it keeps the pages of its version from reuse:
 /// an idle session without autorefresh makes the file grow while others write.
 public final class Session {
-  /// Its database.
+  /// The database of the session.
   public let database: Database
   let confinement: Confinement
-  /// The version that the session looks at; inside a transaction, the one that it began from.
+  /// The version of the session; inside a transaction, the one that it began from.
   var snapshot: Snapshot
   var transaction: TransactionState?
-  /// The mark of the objects that the present transaction gives out.
+  /// The mark of objects from the current transaction.
   var mark: TransactionMark?
-  /// Grows whenever the session looks at another state.
+  /// Increases whenever the session's state changes.
   private(set) var stamp = 0
   private var views: [UInt32: TableView] = [:]
   var observers: [any SessionObserver] = []
@@ -35,7 +34,7 @@ public final class Session {
   /// Observers that live as long as the session.
   private var kept: [any Observer] = []
   private var named: [String: any Observer] = [:]
-  /// With more observers than this in `kept` and `named` together, ended ones are removed.
+  /// When `kept` and `named` together have more observers than this, ended ones are removed.
   private var keptAtMost = 16
   let wake: SessionWake
 
@@ -62,7 +61,7 @@ public final class Session {
 
   // MARK: The version
 
-  /// The number of the version that the session looks at; inside a transaction, the one that it began from.
+  /// The number of the session's version; inside a transaction, of the one that it began from.
   ///
   /// - Throws: `EngineError.wrongThread`.
   public var version: UInt64 {
@@ -72,13 +71,13 @@ public final class Session {
     }
   }
 
-  /// Whether the session moves on to newer versions by itself, and delivers notifications then. True at
-  /// first.
+  /// Whether the session moves to newer versions automatically, and then delivers notifications. Initially
+  /// true.
   ///
-  /// It needs something that runs its work: a dispatch queue, the main queue (whose loop must run), or a
-  /// `SessionThread`. Elsewhere it has no effect, and the caller calls `refresh()`.
+  /// It requires something that runs the session's work: a dispatch queue, the main queue (whose loop must
+  /// run), or a `SessionThread`. Elsewhere it has no effect, and the caller calls `refresh()`.
   ///
-  /// Thread rule: may be read and set from any thread.
+  /// Thread rule: may be read and set on any thread.
   public var autorefresh: Bool {
     get { wake.isAutomatic }
     set {
@@ -87,12 +86,11 @@ public final class Session {
     }
   }
 
-  /// Moves on to the newest version, and delivers the notifications that are due.
+  /// Moves to the newest version, and delivers the due notifications before it returns. Inside a notification
+  /// it does nothing.
   ///
-  /// Notifications are delivered before it returns. Called from inside a notification, it does nothing.
-  ///
-  /// - Complexity: O(1), plus for each observer what `observe` states.
-  /// - Returns: true when the session looks at a newer version than before.
+  /// - Complexity: O(1), plus the cost of each observer, as `observe` states.
+  /// - Returns: true when the session has moved to a newer version.
   /// - Throws: `EngineError.wrongThread`; `.insideTransaction`; `.closed`, `.damaged`.
   @discardableResult
   public func refresh() throws -> Bool {
@@ -104,7 +102,7 @@ public final class Session {
     return moved
   }
 
-  /// Takes the newest version if it is newer, or if the present one has become invalid.
+  /// Takes the newest version if it is newer, or if the current one is void.
   private func advance() throws -> Bool {
     let newest = try database.newestVersion
     guard try newest > snapshot.version || database.isLost(snapshot.version) else { return false }
@@ -112,7 +110,7 @@ public final class Session {
     return true
   }
 
-  /// Moves on without being asked, for `autorefresh`.
+  /// Moves the session, for `autorefresh`.
   func advanceByItself() {
     // The transaction requests this again at its end.
     guard transaction == nil else { return }
@@ -129,7 +127,7 @@ public final class Session {
     } catch EngineError.closed {
       // No newer version will come.
     } catch EngineError.busy {
-      // Too many snapshots are held just now, perhaps by others: looking later loses nothing.
+      // Too many snapshots are held now, perhaps by others; a later check loses nothing.
       wake.requestLater()
     } catch {
       for observer in observers { observer.fail(error) }
@@ -137,13 +135,13 @@ public final class Session {
     deliver()
   }
 
-  /// Makes the session look at another version.
+  /// Moves the session to another version.
   func look(at snapshot: Snapshot) {
     self.snapshot = snapshot
     forgetViews()
   }
 
-  /// Forgets what was known about the tables, which belongs to another state.
+  /// Forgets cached views of tables, which belong to another state.
   func forgetViews() {
     views = [:]
     stamp += 1
@@ -197,10 +195,11 @@ public final class Session {
   /// The object with a primary key of several columns; nil when there is none.
   ///
   /// - Parameters:
-  ///   - table: its name.
+  ///   - table: the name of the table.
   ///   - primaryKey: a value for each column of the key, in its order.
   /// - Complexity: O(log n).
-  /// - Throws: as with one value; `.invalidArgument` also for another number of values.
+  /// - Throws: the errors of `object(in:primaryKey:)` with one value; `.invalidArgument` also for another
+  ///   number of values.
   public func object(in table: String, primaryKey: [Value]) throws -> Object? {
     let identity = try identity(of: table)
     return try view(identity).key(forPrimaryKey: primaryKey).map { object(identity, $0) }
@@ -222,7 +221,7 @@ public final class Session {
     return TableIdentity(number: entry.number, name: table, maker: isNew ? mark : nil)
   }
 
-  /// The table as it is now; nil when it no longer exists.
+  /// The table in its current state; nil when it no longer exists.
   ///
   /// - Throws: `EngineError.wrongThread`, `.damaged`.
   func viewIfAny(_ table: TableIdentity) throws -> TableView? {
@@ -241,7 +240,7 @@ public final class Session {
     return view
   }
 
-  /// - Throws: `EngineError.invalidated` when the table is gone; `.wrongThread`, `.damaged`.
+  /// - Throws: `EngineError.invalidated` when the table no longer exists; `.wrongThread`, `.damaged`.
   func view(_ table: TableIdentity) throws -> TableView {
     guard let view = try viewIfAny(table) else {
       throw EngineError.invalidated(what: "table '\(table.name)', which was removed,")
@@ -256,7 +255,7 @@ public final class Session {
     try confinement.check("a session of \(database.path)")
   }
 
-  /// Keeps an observer alive for as long as the session lives, even when its token is released.
+  /// Keeps an observer alive while the session exists, even when its token is released.
   ///
   /// - Throws: `EngineError.wrongThread`; `.foreign` for a token of another session.
   public func keep(_ token: NotificationToken) throws {
@@ -267,7 +266,7 @@ public final class Session {
     kept.append(token.observer)
   }
 
-  /// Removes kept observers that have ended, once they may outnumber the others.
+  /// Removes kept observers that have ended, when they may outnumber the others.
   private func forgetStopped() {
     guard kept.count + named.count > keptAtMost else { return }
     kept.removeAll(where: \.isStopped)
@@ -275,10 +274,10 @@ public final class Session {
     keptAtMost = 2 * (kept.count + named.count) + 16
   }
 
-  /// Keeps an observer alive for as long as the session lives, under a name: for a `SessionThread`, where
-  /// nothing confined outlives a closure. An earlier observer of that name ends.
+  /// Keeps an observer alive while the session exists, under a name: for a `SessionThread`, where nothing
+  /// confined outlives a closure. An earlier observer with that name ends.
   ///
-  /// - Throws: as `keep(_:)`.
+  /// - Throws: the errors of `keep(_:)`.
   public func keep(_ token: NotificationToken, as name: String) throws {
     try check()
     try checkOwn(token)
@@ -289,7 +288,7 @@ public final class Session {
     }
   }
 
-  /// The token of an observer that was kept under a name; nil when there is none. Releasing it has no effect;
+  /// The token of an observer kept under a name; nil when there is none. Releasing the token has no effect;
   /// `stop()` ends the observer.
   ///
   /// - Throws: `EngineError.wrongThread`.
@@ -317,10 +316,10 @@ public final class Session {
 extension Session: Sendable {}
 
 extension Database {
-  /// A live view that belongs to the calling thread. On the main thread it belongs to the main queue, and
-  /// refreshes by itself when the program's main loop runs; elsewhere the caller calls `refresh()`. For other
-  /// threads with a loop see `session(on:)` and `SessionThread`.
+  /// Makes a live view that is confined to the calling thread. On the main thread it is confined to the main
+  /// queue, and refreshes automatically if the program's main loop runs; elsewhere the caller calls
+  /// `refresh()`. For other threads with a loop see `session(on:)` and `SessionThread`.
   ///
-  /// - Throws: what `snapshot()` throws.
+  /// - Throws: the errors of `snapshot()`.
   public func session() throws -> Session { try Session(self, .current()) }
 }

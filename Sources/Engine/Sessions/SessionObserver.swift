@@ -2,13 +2,13 @@ import Base
 
 /// An observer that is called on its session's thread or queue.
 ///
-/// Thread rule: the session's, except `stop`.
+/// Thread rule: confined to that thread or queue, except `stop`.
 protocol SessionObserver: Observer {
-  /// The version that it last received; nil before the first.
+  /// The last version that it received; nil before the first.
   var version: UInt64? { get }
-  /// Delivers the changes up to the version that the session looks at.
+  /// Delivers the changes up to the session's version.
   func deliver(_ session: Session, sharing cache: DifferenceCache)
-  /// Reports a version that the session does not move on to by itself.
+  /// Reports a version to which the session does not move automatically.
   func tellOfNewer(_ version: UInt64)
   /// Reports that nothing more can be delivered.
   func fail(_ error: any Error)
@@ -18,17 +18,17 @@ protocol SessionObserver: Observer {
 final class LocalObserver<Following: Tracker>: SessionObserver {
   typealias Event = TrackerEvent<Following.Change, Session>
 
-  /// Released at the observer's end: the references of the calls, often the session, and the version that the
-  /// tracker knows.
+  /// Released at the observer's end: the references of the calls, often the session, and the tracker's
+  /// version.
   private struct Parts {
     let tracker: Following
     let call: (Event) -> Void
-    /// Called when there is a newer version and the session stays where it is.
+    /// Called when there is a newer version to which the session does not move.
     var mayRefresh: (() -> Void)?
   }
 
   private let lock = Lock()
-  /// Nil at its end. Guarded by `lock`.
+  /// Nil after its end. Guarded by `lock`.
   private var parts: Parts?
   private(set) var version: UInt64?
   private var toldOf: UInt64 = 0
@@ -37,7 +37,7 @@ final class LocalObserver<Following: Tracker>: SessionObserver {
     parts = Parts(tracker: tracker, call: call)
   }
 
-  /// Sets the call for a newer version to which the session does not move on.
+  /// Sets the call for a newer version to which the session does not move.
   func tellOfNewer(_ call: @escaping () -> Void) { lock.withLock { parts?.mayRefresh = call } }
 
   private var present: Parts? { lock.withLock { parts } }
@@ -79,8 +79,8 @@ final class LocalObserver<Following: Tracker>: SessionObserver {
   func beginSilence() {}
 
   func endSilence(from: Snapshot, to: Snapshot) {
-    // An observer that is not yet at `from` still has older changes to receive, and receives both: this
-    // happens when a notification's own call writes, and before the initial call.
+    // An observer that is not yet at `from` still has older changes to receive, and receives both. This
+    // occurs when a notification's own call writes, and before the initial call.
     guard version == from.version, let parts = present else { return }
     do {
       _ = try parts.tracker.advance(to: to, sharing: nil)
@@ -104,7 +104,7 @@ extension Session {
     return NotificationToken(session: self, observer: observer)
   }
 
-  /// Delivers to all observers the changes up to the present version.
+  /// Delivers the changes up to the current version to all observers.
   func deliver() {
     if isDelivering { return }
     isDelivering = true

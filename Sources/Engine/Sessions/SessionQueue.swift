@@ -8,15 +8,15 @@ import Dispatch
 ///       print((try? session.get().objects("apps").count) ?? 0)
 ///     }
 ///
-/// The session is made at the first use, refreshes by itself after every commit, and delivers its
+/// The session is made at the first use, refreshes automatically after every commit, and delivers its
 /// notifications on the queue.
 ///
 /// Thread rule: `Sendable`; any thread. On a concurrent queue of the program's own, work runs as barriers; a
-/// global queue is refused.
+/// global queue is rejected.
 public final class SessionQueue: @unchecked Sendable {
-  // @unchecked: `session` belongs to the thread that is inside, and `lock` guards which one that is.
+  // @unchecked: `session` belongs to the thread that is inside, which `lock` guards.
   private let database: Database
-  /// The session's queue.
+  /// The queue of the session.
   public let queue: DispatchQueue
   private var session: Session?
   private let lock = Lock()
@@ -25,8 +25,8 @@ public final class SessionQueue: @unchecked Sendable {
   /// Makes no session yet; may be called on any thread.
   ///
   /// - Parameters:
-  ///   - database: the database of its session.
-  ///   - queue: serial.
+  ///   - database: the database of the session.
+  ///   - queue: a serial queue.
   public init(_ database: Database, _ queue: DispatchQueue) {
     self.database = database
     self.queue = queue
@@ -42,7 +42,7 @@ public final class SessionQueue: @unchecked Sendable {
   }
 
   private final class Remains: @unchecked Sendable {
-    // @unchecked: used on the queue only, after it was made.
+    // @unchecked: used on the queue only, after its creation.
     var session: Session?
     init(session: Session?) { self.session = session }
   }
@@ -51,7 +51,7 @@ public final class SessionQueue: @unchecked Sendable {
   private func use<Result>(_ body: (Session) throws -> Result) throws -> Result {
     let here = ExecutionContext.thread
     let outer = try lock.withLock {
-      // Two blocks of a concurrent queue may have asked for it at once.
+      // Two blocks of a concurrent queue may want it at the same time.
       guard inside == nil || inside == here else {
         throw EngineError.wrongThread(what: "a session of the queue '\(queue.label)'")
       }
@@ -65,11 +65,10 @@ public final class SessionQueue: @unchecked Sendable {
     return try body(made)
   }
 
-  /// Runs `body` on the queue and waits for it. On the queue itself it runs at once.
-  ///
-  /// - Throws: what `body` throws, such as `EngineError.nestedTransaction` when the caller is inside a write
-  ///   transaction and `body` begins another; what `Database.snapshot` throws; `.invalidArgument` for a
-  ///   global queue; `.wrongThread` when another block of a concurrent queue is using it.
+  /// Runs `body` on the queue and waits for it. On the queue itself it runs directly.
+  /// - Throws: the errors of `body`, such as `EngineError.nestedTransaction` when the caller is inside a
+  ///   write transaction and `body` begins another; the errors of `Database.snapshot`; `.invalidArgument` for
+  ///   a global queue; `.wrongThread` when another block of a concurrent queue uses the session.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @Sendable (Session) throws -> Result
@@ -82,9 +81,9 @@ public final class SessionQueue: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` on the queue; awaits it without blocking a thread.
+  /// Runs `body` on the queue and awaits it without blocking a thread.
   ///
-  /// - Throws: as the synchronous `perform` does.
+  /// - Throws: the errors of the synchronous `perform`.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @escaping @Sendable (Session) throws -> Result
@@ -98,7 +97,7 @@ public final class SessionQueue: @unchecked Sendable {
 
   /// Runs `body` on the queue later.
   ///
-  /// - Parameter body: gets the session, or the error of making it.
+  /// - Parameter body: receives the session, or the error of making it.
   public func async(_ body: @escaping @Sendable (Result<Session, any Error>) -> Void) {
     queue.async(flags: .barrier) {
       do { try self.use { body(.success($0)) } } catch { body(.failure(error)) }
@@ -107,13 +106,13 @@ public final class SessionQueue: @unchecked Sendable {
 }
 
 extension Database {
-  /// A live view that belongs to a serial queue: make it on the queue, and use it there only. It refreshes by
-  /// itself, and delivers notifications on the queue.
+  /// Makes a live view that is confined to a serial queue, on which this must be called. It refreshes
+  /// automatically and delivers notifications on the queue.
   ///
   /// - Parameter queue: a serial queue. A concurrent queue of the program's own cannot be recognized: see
   ///   `SessionQueue`.
-  /// - Throws: `EngineError.wrongThread` elsewhere; `.invalidArgument` for a global queue; what
-  ///   `snapshot()` throws.
+  /// - Throws: `EngineError.wrongThread` elsewhere; `.invalidArgument` for a global queue; the errors of
+  ///   `snapshot()`.
   public func session(on queue: DispatchQueue) throws -> Session {
     try Confinement.checkQueue(queue)
     let confinement = Confinement.queue(queue)

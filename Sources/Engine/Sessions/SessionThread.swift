@@ -1,6 +1,6 @@
 import Base
 
-/// A thread that owns a session, and does the work that others give it.
+/// A thread that has a session and runs the work that others give it.
 ///
 ///     let worker = try SessionThread(database)
 ///     try worker.perform { session in
@@ -8,7 +8,7 @@ import Base
 ///       try session.keep(pending.observe { change in … })
 ///     }
 ///
-/// Its session refreshes by itself after every commit, and delivers notifications on the thread, between
+/// The session refreshes automatically after every commit, and delivers notifications on the thread, between
 /// two pieces of work. The thread ends with `stop`, or when the last reference is released.
 ///
 /// Thread rule: `Sendable`; any thread.
@@ -18,8 +18,8 @@ public final class SessionThread: Sendable {
   /// Starts the thread, which makes its session.
   ///
   /// - Parameters:
-  ///   - database: the database of its session.
-  ///   - name: the thread's name, where the system shows it.
+  ///   - database: the database of the session.
+  ///   - name: the thread's name in the system.
   /// - Throws: `EngineError.closed`, `.busy`, `.damaged` when the session cannot be made; `.system` when the
   ///   thread cannot be started.
   public init(_ database: Database, name: String = "sheaf-session") throws {
@@ -28,7 +28,7 @@ public final class SessionThread: Sendable {
     let thread = try translatingErrors(database.path) { try Thread(name: name) { loop.run() } }
     do {
       try loop.waitForSession()
-      // Nobody joins it: it may end itself, and the last reference may be released on it.
+      // It is not joined: it may end itself, and the last reference may be released on it.
       thread.detach()
     } catch {
       thread.join()
@@ -38,10 +38,10 @@ public final class SessionThread: Sendable {
 
   deinit { loop.stop() }
 
-  /// Runs `body` on the thread and waits for it. On the thread itself it runs at once.
+  /// Runs `body` on the thread and waits for it. On the thread itself it runs directly.
   ///
-  /// - Throws: what `body` throws, such as `EngineError.nestedTransaction` when the caller is inside a write
-  ///   transaction and `body` begins another; `.nestedPerform` when this thread waits for the caller,
+  /// - Throws: the errors of `body`, such as `EngineError.nestedTransaction` when the caller is inside a
+  ///   write transaction and `body` begins another; `.nestedPerform` when this thread waits for the caller,
   ///   directly or through others, so that the caller would wait for itself; `.closed` after `stop`.
   @discardableResult
   public func perform<Result: Sendable>(
@@ -59,9 +59,9 @@ public final class SessionThread: Sendable {
     }
   }
 
-  /// Runs `body` on the thread; awaits it without blocking a thread.
+  /// Runs `body` on the thread and awaits it without blocking a thread.
   ///
-  /// - Throws: what `body` throws; `EngineError.closed` after `stop`.
+  /// - Throws: the errors of `body`; `EngineError.closed` after `stop`.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @escaping @Sendable (Session) throws -> Result
@@ -77,15 +77,15 @@ public final class SessionThread: Sendable {
     }
   }
 
-  /// Runs `body` on the thread later, after all earlier work.
+  /// Runs `body` on the thread after all earlier work.
   ///
-  /// - Parameter body: handles its errors itself, since no caller waits for them.
+  /// - Parameter body: must handle its errors, as no caller waits for them.
   /// - Throws: `EngineError.closed` after `stop`.
   public func async(_ body: @escaping @Sendable (Session) -> Void) throws { try loop.add(body) }
 
-  /// Finishes the work given before, releases the session with its observers, and ends the thread. A second
-  /// call has no effect. On the thread itself, and when the thread waits for the caller, it returns at once,
-  /// and the thread ends a little later.
+  /// Finishes all earlier work, releases the session with its observers, and ends the thread. A second call
+  /// has no effect. On the thread itself, and when the thread waits for the caller, it returns at once and
+  /// the thread ends later.
   public func stop() {
     loop.stop()
     loop.waitForEnd()
@@ -94,7 +94,7 @@ public final class SessionThread: Sendable {
 
 /// The loop that a `SessionThread` runs.
 private final class WorkLoop: @unchecked Sendable {
-  // @unchecked: `state` is guarded by `lock`; `session` belongs to the thread.
+  // @unchecked: `lock` guards `state`; `session` belongs to the thread.
   private struct State {
     var isStopping = false
     var hasEnded = false
@@ -135,8 +135,7 @@ private final class WorkLoop: @unchecked Sendable {
     }
   }
 
-  /// The work that has been given; waits for some if there is none. Nil when the thread is to end and all
-  /// work is done.
+  /// Waits for work and returns it; nil when the thread must end and all work is done.
   private func next() -> [@Sendable (Session) -> Void]? {
     lock.withLock {
       while state.work.isEmpty, !state.isStopping { lock.wait() }
@@ -154,7 +153,7 @@ private final class WorkLoop: @unchecked Sendable {
     }
   }
 
-  /// The session, on the thread itself.
+  /// The session; nil on other threads.
   var sessionIfHere: Session? {
     lock.withLock { state.context == .thread ? session : nil }
   }
@@ -190,7 +189,7 @@ private final class WorkLoop: @unchecked Sendable {
 
 /// A result that one thread delivers and another waits for.
 private final class Answer<Value: Sendable>: @unchecked Sendable {
-  // @unchecked: guarded by `lock`.
+  // @unchecked: `lock` guards the state.
   private let lock = Lock()
   private var result: Result<Value, any Error>?
 

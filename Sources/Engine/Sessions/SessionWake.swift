@@ -2,12 +2,12 @@ import Base
 import Dispatch
 import Synchronization
 
-/// Makes a session look for newer versions, on its own thread, after a commit.
+/// Makes a session check for newer versions, on its own thread, after a commit.
 ///
 /// Thread rule: any thread, except for the session itself.
 final class SessionWake: @unchecked Sendable {
   // @unchecked: `session` is written before the first request, and read only on the session's thread or
-  // queue; `retries` is guarded by `lock`.
+  // queue; `lock` guards `retries`.
   private let database: Database
   private let confinement: Confinement
   private weak var session: Session?
@@ -26,7 +26,7 @@ final class SessionWake: @unchecked Sendable {
     self.session = session
     guard confinement.schedule != nil else { return }
     listener = database.listeners.add { [weak self] in self?.request() }
-    // Nobody reports commits made since the session took its version.
+    // Commits made since the session took its version were not reported.
     if let newest = try? database.newestVersion, newest > session.snapshot.version { request() }
   }
 
@@ -40,7 +40,7 @@ final class SessionWake: @unchecked Sendable {
     set { automatic.store(newValue, ordering: .relaxed) }
   }
 
-  /// Makes the session look for newer versions, once for all requests before it does.
+  /// Makes the session check for newer versions, once for all requests before the check.
   func request() {
     guard let schedule = confinement.schedule,
       !isRequested.exchange(true, ordering: .acquiringAndReleasing)
@@ -52,7 +52,7 @@ final class SessionWake: @unchecked Sendable {
     }
   }
 
-  /// Makes the session look again a little later: there was no room for another snapshot.
+  /// Makes the session check again a little later, since there was no space for another snapshot.
   func requestLater() {
     guard let delay = lock.withLock({ retries.next() }) else { return }
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in
@@ -62,6 +62,6 @@ final class SessionWake: @unchecked Sendable {
     }
   }
 
-  /// There was room for a snapshot.
+  /// Resets the delays, since there was space for a snapshot.
   func forgetRetries() { lock.withLock { retries = Retries() } }
 }

@@ -1,6 +1,6 @@
-/// A table as a session sees it just now: in its version, or in its open transaction.
+/// A table in the current state of a session: in its version, or in its open transaction.
 ///
-/// Thread rule: the session's.
+/// Thread rule: confined to the session's thread or queue.
 final class TableView {
   enum Source {
     case version(Table)
@@ -8,16 +8,16 @@ final class TableView {
   }
 
   let source: Source
-  /// Keeps the leaf of the object that was last read in a transaction.
+  /// Stores the leaf of the object that was last read in a transaction.
   private var reader: ObjectReader?
 
   init(_ source: Source) { self.source = source }
 
-  /// Moves to an object of a transaction and calls `body` with its reader; nil when there is none.
+  /// Moves to an object of a transaction and calls `body` with its reader; returns nil when there is none.
   private func reading<Result>(
     _ editor: TableEditor, _ key: Int64, _ body: (inout ObjectReader) throws -> Result
   ) throws -> Result? {
-    // Taken out meanwhile, so that it has a single owner and nothing is copied.
+    // Removed meanwhile, so that it has a single owner and nothing is copied.
     var current = reader ?? ObjectReader(editor)
     reader = nil
     defer { reader = current }
@@ -45,7 +45,7 @@ final class TableView {
     }
   }
 
-  /// Differs between any two states of the table inside one transaction.
+  /// Differs between any two states of the table in one transaction.
   var changeCount: Int { leaves.changeCount }
 
   /// True when the transaction has deleted the table.
@@ -102,9 +102,9 @@ final class TableView {
 /// A table, identified by its number, which renaming does not change.
 struct TableIdentity: Sendable {
   let number: UInt32
-  /// Its name when it was found, for messages.
+  /// The name of the table when it was found, for messages.
   let name: String
-  /// The mark of the transaction that made the table: when that is cancelled, another process may give the
-  /// number to another table.
+  /// The mark of the transaction that created the table. If that is rolled back, another process may assign
+  /// the number to another table.
   var maker: TransactionMark?
 }

@@ -1,29 +1,29 @@
 import Base
 
-/// The types that a `ThreadSafeReference` can carry: `Object` and `Results`.
+/// The types that a `ThreadSafeReference` can refer to: `Object` and `Results`.
 ///
-/// Thread rule: the session's.
+/// Thread rule: confined to the session's thread or queue.
 public protocol ThreadConfined {
-  /// Its session.
+  /// The session of the value.
   var session: Session { get }
 }
 
-/// A value that can be found again in another session.
+/// A value that can be found in another session.
 protocol Referable: ThreadConfined {
   func referent() throws -> Referent
   static func resolve(_ referent: Referent, in session: Session) throws -> Self?
 }
 
-/// How a reference finds its value again.
+/// How a reference finds its value.
 struct Referent: Sendable {
   let table: TableIdentity
   var key: Int64?
   var query: Query?
-  /// The columns that the query names.
+  /// The columns in the query.
   var schema: TableSchema?
 }
 
-/// Carries an object or results to another session of the same database, on any thread.
+/// Passes an object or results to another session of the same database, on any thread.
 ///
 ///     let reference = try ThreadSafeReference(to: game)
 ///     try worker.perform { session in
@@ -31,7 +31,7 @@ struct Referent: Sendable {
 ///       try session.write { _ in try game.set("Seen", to: .bool(true)) }
 ///     }
 ///
-/// It keeps its version from being overwritten until it is resolved or released.
+/// It keeps its version from reuse until it is resolved or released.
 ///
 /// Thread rule: `Sendable`. It can be resolved once.
 public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
@@ -39,9 +39,9 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
   private let database: Database
   private let pin: ReferencePin
 
-  /// Makes a reference, on the thread that the object or results belong to.
+  /// Makes a reference, on the thread or queue of the object or results.
   ///
-  /// - Throws: `EngineError.invalidated`, `.wrongThread`; `.insideTransaction`: other sessions cannot see
+  /// - Throws: `EngineError.invalidated`, `.wrongThread`; `.insideTransaction`, as other sessions cannot see
   ///   uncommitted changes.
   public init(to confined: Confined) throws {
     guard let referable = confined as? any Referable else {
@@ -67,7 +67,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
 
 /// A held version that can be taken once.
 private final class ReferencePin: @unchecked Sendable {
-  // @unchecked: guarded by `lock`.
+  // @unchecked: `lock` guards the state.
   private let lock = Lock()
   private var snapshot: Snapshot?
 
@@ -82,25 +82,25 @@ private final class ReferencePin: @unchecked Sendable {
 }
 
 extension Session {
-  /// Returns the object or results that a reference carries, in this session. A session at an older version
-  /// than the reference's moves on first.
+  /// Returns the object or results of a reference, in this session. A session at an older version than the
+  /// reference's first moves to that version.
   ///
   /// - Returns: nil when the object or the table was deleted meanwhile.
   /// - Throws: `EngineError.referenceResolved` the second time; `.foreign` for a reference of another
-  ///   database (which can then still be resolved there); `.wrongThread`, `.closed`, `.damaged`.
+  ///   database, which can still be resolved there; `.wrongThread`, `.closed`, `.damaged`.
   public func resolve<Confined: ThreadConfined>(
     _ reference: ThreadSafeReference<Confined>
   ) throws -> Confined? {
     try reference.resolve(in: self)
   }
 
-  /// Moves the session on when its version is older than the other one.
+  /// Moves the session when its version is older than another one.
   func moveOn(to other: Snapshot) throws {
     guard transaction == nil, snapshot.version < other.version else { return }
     if try database.newestVersion > other.version, !isDelivering {
       try refresh()
     } else {
-      // The other version may not be durable yet; then the newest version that others see is older.
+      // The other version may not be durable yet; the newest version for others is then older.
       look(at: other)
       deliver()
     }

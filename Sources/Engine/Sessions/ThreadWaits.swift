@@ -1,17 +1,17 @@
 import Base
 
-/// Records which thread waits for the work of which session thread: a caller that gives work to a thread that
-/// waits for it, directly or through others, would wait for ever.
+/// Records which thread waits for the work of which session thread. A caller that gives work to a thread that
+/// waits for it, directly or through others, would wait forever.
 ///
 /// Thread rule: any thread.
 enum ThreadWaits {
   private static let lock = Lock()
-  /// A thread waits for at most one other. Guarded by `lock`.
+  /// A thread waits for at most one other thread. Guarded by `lock`.
   nonisolated(unsafe) private static var awaited: [ExecutionContext: ExecutionContext] = [:]
 
   /// Runs `body`, which waits for the work of a thread.
   ///
-  /// - Throws: `EngineError.nestedPerform` when that thread waits for the caller; what `body` throws.
+  /// - Throws: `EngineError.nestedPerform` when that thread waits for the caller; the errors of `body`.
   static func waiting<Result>(
     for thread: ExecutionContext, path: String, _ body: () throws -> Result
   ) throws -> Result {
@@ -24,13 +24,13 @@ enum ThreadWaits {
     return try body()
   }
 
-  /// True when a thread waits for the caller, directly or through others.
+  /// Returns whether a thread waits for the caller, directly or through others.
   static func isWaitingForCaller(_ thread: ExecutionContext) -> Bool {
     let here = ExecutionContext.thread
     return lock.withLock { leads(from: thread, to: here) }
   }
 
-  /// Call with the lock held. There are no cycles: they would have been refused.
+  /// Requires the lock. There are no cycles, which would have been refused.
   private static func leads(from thread: ExecutionContext, to end: ExecutionContext) -> Bool {
     var next = awaited[thread]
     while let thread = next {
