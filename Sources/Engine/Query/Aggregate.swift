@@ -1,6 +1,6 @@
 /// A number that summarizes a column's values over many objects.
 ///
-/// Nulls and NaN are left out, as in SQL; over no values, all but `count` are null.
+/// Nulls and NaN are ignored, as in SQL; over no values, all functions except `count` give null.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Aggregate: Sendable, Equatable {
@@ -8,9 +8,9 @@ public struct Aggregate: Sendable, Equatable {
   public enum Function: String, Sendable, CaseIterable {
     /// The number of values that are neither null nor NaN.
     case count
-    /// The sum of numbers. For ints it is exact: an int if 64 bits hold it, otherwise the nearest double. For
-    /// decimals likewise, with 38 digits instead of 64 bits. For doubles the summation is compensated
-    /// (Neumaier), so the order hardly matters.
+    /// The sum of numbers. For ints it is exact: an int if it fits into 64 bits, otherwise the nearest
+    /// double. For decimals likewise, with 38 digits instead of 64 bits. For doubles the summation is
+    /// compensated (Neumaier), so the order hardly matters.
     case sum
     /// The mean of numbers, a double.
     case average
@@ -62,9 +62,9 @@ public struct Aggregate: Sendable, Equatable {
 public struct Group: Sendable, Equatable {
   /// The values, in the order of the columns.
   public let values: [Value]
-  /// How many objects there are in the group.
+  /// The number of objects in the group.
   public let count: Int
-  /// One value for each aggregate, in the order asked for.
+  /// One value for each aggregate, in the requested order.
   public let aggregates: [Value]
 }
 
@@ -87,9 +87,9 @@ struct Accumulator {
     key = OrderedKey(reading: reading, isDescending: aggregate.function == .maximum)
   }
 
-  /// Adds a value; false when the spelling does not fit the type.
+  /// Adds a value; returns false when the spelling does not fit the type.
   ///
-  /// - Parameter room: memory that is reused from call to call.
+  /// - Parameter room: memory that is reused between calls.
   mutating func add(_ spelling: UnsafeRawBufferPointer?, room: inout [UInt8]) -> Bool {
     guard let spelling else { return true }
     switch (aggregate.function, reading.type) {
@@ -118,7 +118,7 @@ struct Accumulator {
 
   private mutating func add(_ double: Double) {
     let total = sum + double
-    // The digits of the smaller operand that the addition has lost.
+    // The digits of the smaller operand lost in the addition.
     let lost = sum.magnitude >= double.magnitude ? (sum - total) + double : (double - total) + sum
     // Infinities lose nothing, but their difference would be NaN.
     if lost.isFinite { compensation += lost }
@@ -156,7 +156,7 @@ struct Accumulator {
 }
 
 extension Query {
-  /// Aggregates the objects that the filter selects; ignores sort, offset, limit and columns.
+  /// Aggregates the objects that match the filter; sort, offset, limit and columns are ignored.
   ///
   /// - Returns: a value for each aggregate, in their order.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.invalidArgument` for a sum or average of values
@@ -165,15 +165,15 @@ extension Query {
     try groups(by: [], aggregates, of: table)[0].aggregates
   }
 
-  /// Groups the objects that the filter selects by the values of columns, and aggregates each group. Values
-  /// are equal whatever their spelling; null is a value like others, and so is NaN.
+  /// Groups the objects that match the filter by the values of columns, and aggregates each group. Values are
+  /// equal whatever their spelling; null is a value like others, and so is NaN.
   ///
   /// The groups are in the order of their first objects; the query's `sort`, `offset`, `limit` and `columns`
   /// are ignored. Without columns there is one group of all objects, even if there are none.
   ///
-  /// Memory: a few dozen bytes for each group and aggregate.
+  /// Memory: some dozens of bytes for each group and aggregate.
   ///
-  /// - Throws: as `aggregates`.
+  /// - Throws: the errors of `aggregates`.
   public func groups(
     by columns: [String], _ aggregates: [Aggregate] = [], in table: Table
   ) throws -> [Group] {

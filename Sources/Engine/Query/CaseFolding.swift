@@ -1,7 +1,7 @@
 /// Text without case, in every language, independent of the locale.
 ///
-/// Each scalar is replaced by the lower case of its upper case, by Unicode's own mappings, so `Σ`, `σ` and
-/// `ς` are one letter and `ß` is `ss`. ASCII is done byte by byte.
+/// Each scalar is replaced by the lower case of its upper case, by Unicode's mappings, so `Σ`, `σ` and `ς`
+/// are one letter and `ß` is `ss`. ASCII is folded byte by byte.
 enum CaseFolding {
   static func fold(_ text: String) -> [UInt8] {
     var folded: [UInt8] = []

@@ -3,8 +3,9 @@ public func column(_ name: String) -> ColumnExpression { ColumnExpression(name) 
 
 /// A column from which operators and methods make conditions; see `Predicate`.
 ///
-/// Thread rule: a plain value, `Sendable`. Only when the query runs is it checked whether the column exists
-/// and can be compared in this way.
+/// Whether the column exists and allows the comparison is checked when the query runs.
+///
+/// Thread rule: a plain value, `Sendable`.
 public struct ColumnExpression: Sendable {
   /// The column's name, as the table spells it.
   public let name: String
@@ -19,7 +20,7 @@ public struct ColumnExpression: Sendable {
   private static func compare(
     _ column: Self, _ comparison: ColumnTest.Comparison, _ value: some ValueConvertible
   ) -> Predicate {
-    // People mean the test for null: SQL's comparison with null would never be true.
+    // The test for null is meant: SQL's comparison with null would never be true.
     if case .null = value.databaseValue {
       switch comparison {
       case .equal: return column.isNull
@@ -55,18 +56,18 @@ public struct ColumnExpression: Sendable {
     compare(column, .greaterOrEqual, value)
   }
 
-  /// Equal to the text, ignoring case if asked to.
+  /// Equal to the text, optionally ignoring case.
   public func isEqual(to text: String, ignoringCase: Bool) -> Predicate {
     test(.compare(.equal, .text(text)), ignoringCase: ignoringCase)
   }
 
-  /// Equal to one of the values. If null is among them, the answer for all other values is unknown, as in
+  /// Equal to one of the values. If these include null, the result for all other values is unknown, as in
   /// SQL.
   public func isIn(_ values: [some ValueConvertible], ignoringCase: Bool = false) -> Predicate {
     test(.isIn(values.map(\.databaseValue)), ignoringCase: ignoringCase)
   }
 
-  /// Not below the range's lower bound, and not above its upper one.
+  /// Within the range, including its bounds.
   public func isBetween(_ range: ClosedRange<some ValueConvertible>) -> Predicate {
     test(.isBetween(range.lowerBound.databaseValue, range.upperBound.databaseValue))
   }
@@ -86,12 +87,12 @@ public struct ColumnExpression: Sendable {
     test(.endsWith(text), ignoringCase: ignoringCase)
   }
 
-  /// The text matches a pattern in which `%` stands for any text and `_` for one scalar.
+  /// The text matches a pattern, in which `%` matches any text and `_` any scalar.
   ///
   /// - Parameters:
   ///   - pattern: must match the whole text.
-  ///   - escape: the scalar after which `%`, `_` and the scalar itself stand for themselves.
-  ///   - ignoringCase: ignores upper and lower case.
+  ///   - escape: the scalar after which `%`, `_` and the scalar itself are literal.
+  ///   - ignoringCase: whether to ignore upper and lower case.
   public func isLike(
     _ pattern: String, escape: Unicode.Scalar? = nil, ignoringCase: Bool = false
   ) -> Predicate {

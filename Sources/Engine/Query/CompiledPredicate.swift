@@ -1,9 +1,9 @@
-/// A predicate that fits a table: its columns are found, its literals are values of the columns' types, and
-/// each `not` is moved to the tests.
+/// A predicate compiled for a table: its columns are resolved, its literals are values of the columns' types,
+/// and each `not` is moved to the tests.
 ///
-/// With `not` only at the tests, unknown results need no representation: a test selects the rows where it is
-/// true, negated or not, and `and` and `or` of three-valued logic select the intersection and the union of
-/// those.
+/// With `not` only at the tests, unknown results need no representation: a test selects the rows for which it
+/// is true, negated or not, and `and` and `or` of three-valued logic select the intersection and the union of
+/// these.
 indirect enum CompiledPredicate: Sendable {
   case constant(Bool)
   case test(CompiledTest)
@@ -18,15 +18,15 @@ indirect enum CompiledPredicate: Sendable {
     }
   }
 
-  /// For one of two versions of a table, so that a filter means the same in both. Its columns are those of
-  /// the later version, and those that only the earlier one has. A column is null in a version that does not
-  /// have it. If a column was widened in between, earlier values are read as the later type.
+  /// Compiles a filter for one of two versions of a table, so that it means the same in both. Its columns are
+  /// those of the later version, and those that only the earlier one has. A column is null in a version that
+  /// lacks it. If a column was widened in between, earlier values are read as the later type.
   ///
   /// - Parameters:
-  ///   - own: the columns of the version that the filter is applied to.
-  ///   - other: those of the other one.
-  ///   - isNewer: whether `own` is the later one.
-  /// - Throws: `QueryError` when the filter fits neither.
+  ///   - own: the columns of the version to which the filter is applied.
+  ///   - other: the columns of the other version.
+  ///   - isNewer: true when `own` is the later version.
+  /// - Throws: `QueryError` when the filter fits neither version.
   init(
     _ predicate: Predicate, of own: TableSchema, besides other: TableSchema, isNewer: Bool
   ) throws(QueryError) {
@@ -37,7 +37,7 @@ indirect enum CompiledPredicate: Sendable {
     }
   }
 
-  /// Deeper than any written expression; bounds the recursion for predicates built in code.
+  /// Deeper than any text of an expression; it bounds the recursion for predicates built in code.
   private static let maximumDepth = 1000
 
   private static func compile(
@@ -57,7 +57,7 @@ indirect enum CompiledPredicate: Sendable {
       for part in parts {
         compiled.append(try compile(part, isNegated: isNegated, depth: depth + 1, test))
       }
-      // Cheap tests first: the others need not test the rows that these exclude.
+      // Cheap tests first: the others skip the rows that these exclude.
       let ordered = compiled.enumerated().map { ($0.element.cost, $0.offset) }.sorted { $0 < $1 }
         .map { compiled[$0.1] }
       if case .all = predicate { return isNegated ? .any(ordered) : .all(ordered) }
@@ -65,7 +65,7 @@ indirect enum CompiledPredicate: Sendable {
     }
   }
 
-  /// The rough cost of a row.
+  /// The approximate cost for a row.
   private var cost: Int {
     switch self {
     case .constant: 0
@@ -93,9 +93,9 @@ struct CompiledTest: Sendable {
   let question: Question
   let isNegated: Bool
 
-  /// Whether a non-null value matches; nil when the spelling does not fit the column's type.
+  /// Returns whether a non-null value matches; nil when the spelling does not fit the column's type.
   ///
-  /// - Parameter room: memory that is reused from call to call.
+  /// - Parameter room: memory that is reused between calls.
   @inline(__always)
   func matches(_ spelling: UnsafeRawBufferPointer, room: inout [UInt8]) -> Bool? {
     switch question {

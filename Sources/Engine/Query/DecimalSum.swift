@@ -1,6 +1,6 @@
-/// The exact sum of decimals: the digits before and behind the point, each in two numbers of 19 digits.
+/// The exact sum of decimals: the digits before and after the point, each in two numbers of 19 digits.
 ///
-/// Each of the four numbers is summed up separately, with room for 2^63 values; carries are resolved at the
+/// Each of the four numbers is summed separately, with space for 2^63 values; carries are resolved at the
 /// end.
 struct DecimalSum {
   /// In units of 10^19, 1, 10^-19 and 10^-38.
@@ -41,7 +41,7 @@ struct DecimalSum {
     return (isNegative, digits.map { $0.magnitude })
   }
 
-  /// The sum, with 38 digits behind the point.
+  /// The sum, with 38 digits after the point.
   private var text: String {
     let (isNegative, parts) = settled
     let digits = parts.map { part in

@@ -31,8 +31,8 @@ struct ExpressionLexer {
     places.append(place)
   }
 
-  /// A quote or a backslash forms one character with a combining mark behind it, and with a sign that
-  /// is written over what follows (U+0600) before it. Each means itself here, so they are taken apart.
+  /// A quote or a backslash forms one character with a following combining mark, and with a preceding sign
+  /// that is written over it (U+0600). Here each is a character of its own, so they are separated.
   private static func separated(_ character: Character) -> [Character] {
     let scalars = character.unicodeScalars
     guard scalars.count > 1, scalars.contains(where: isMark) else { return [character] }
@@ -53,7 +53,7 @@ struct ExpressionLexer {
   /// The position of the next character, from 1.
   private var place: Int { places[index] }
 
-  /// The next token; at the end `.end`, for every call.
+  /// The next token; at the end always `.end`.
   mutating func next() throws(QueryError) -> Placed {
     while let character = peek, character.isWhitespace { index += 1 }
     let position = place
@@ -105,7 +105,7 @@ struct ExpressionLexer {
 
   // MARK: Dates
 
-  /// `2018-08-03` without quotes, which cannot mean anything else; nil when there is none.
+  /// A date like `2018-08-03` without quotes, which can mean nothing else; nil when there is none.
   private mutating func takeDate() -> String? {
     guard index + 10 <= text.count else { return nil }
     let date = String(text[index..<index + 10])
@@ -125,7 +125,7 @@ struct ExpressionLexer {
       spelling.append(text[index])
       index += 1
     }
-    // `1e-3`: a sign belongs to the number only behind its exponent.
+    // In `1e-3`, a sign belongs to the number only after its exponent.
     while let character = peek {
       let isExponentSign =
         (character == "-" || character == "+") && (spelling.last == "e" || spelling.last == "E")
@@ -135,7 +135,7 @@ struct ExpressionLexer {
     }
     if let int = Value(spelling: spelling, type: .int) { return .number(int) }
     if case .double(let double)? = Value(spelling: spelling, type: .double) {
-      // More digits than a double has are kept for columns of decimals.
+      // More digits than a double has are kept, for columns of decimals.
       if let decimal = ExactDecimal(spelling), decimal != ExactDecimal(double.description) {
         return .number(.decimal(decimal))
       }

@@ -17,7 +17,7 @@ struct ExpressionParser {
     token = try lexer.next()
   }
 
-  /// The whole text as a predicate; the empty text is true for every object.
+  /// Parses the whole text; the empty text is true for every object.
   mutating func predicate() throws(QueryError) -> Predicate {
     if token.token == .end { return .everything }
     let predicate = try or()
@@ -34,7 +34,7 @@ struct ExpressionParser {
     return false
   }
 
-  /// Takes the word, or one of the signs, if it comes next.
+  /// Takes the word, or one of the signs, if it is next; returns whether it did.
   private mutating func take(_ word: String, signs: String...) throws(QueryError) -> Bool {
     var isNext = isWord(word)
     if case .sign(let sign) = token.token { isNext = signs.contains(sign) }
@@ -122,7 +122,7 @@ struct ExpressionParser {
     guard let value = try literalIfAny() else {
       throw expected("a column's name")
     }
-    // `4.5 <= Rating`: the same with the sides exchanged.
+    // In `4.5 <= Rating` the sides are exchanged.
     guard let (comparison, ignoresCase) = try comparisonIfAny() else {
       if case .text(let text) = value {
         throw QueryError(
@@ -160,7 +160,7 @@ struct ExpressionParser {
     return .test(test)
   }
 
-  /// The test that follows a column's name.
+  /// The test after a column's name.
   private mutating func question(
     of name: String, _ position: Int
   ) throws(QueryError) -> Predicate {
@@ -194,7 +194,7 @@ struct ExpressionParser {
     return isNegated ? .not(test) : test
   }
 
-  /// A column without a test: a boolean one, or the first word of a name that needs backquotes.
+  /// A column without a test: a boolean column, or the first word of a name that requires backquotes.
   private func alone(
     _ name: String, _ position: Int, _ next: Int
   ) throws(QueryError) -> Predicate {
@@ -247,7 +247,7 @@ struct ExpressionParser {
     return (comparison, try caseOption())
   }
 
-  /// `in`, `between`, `contains`, `beginswith`, `endswith`, `like` or `ilike`, if one comes next.
+  /// `in`, `between`, `contains`, `beginswith`, `endswith`, `like` or `ilike`, if one of them is next.
   private mutating func textOperator() throws(QueryError) -> String? {
     guard case .word(let found) = token.token else { return nil }
     let word = found.lowercased()

@@ -1,19 +1,19 @@
-/// Groups as the rows of a table: the columns they are grouped by, `count`, and each aggregate.
+/// Groups as the rows of a table: the grouping columns, `count`, and each aggregate.
 ///
-/// The largest group comes first unless the query sorts by one of these columns.
+/// The largest group is first, unless the query sorts by one of these columns.
 package struct GroupedRows {
   package private(set) var columns: [Column] = []
   package private(set) var rows: [[Value]]
-  /// Groups before offset and limit.
+  /// The number of groups before offset and limit.
   package let total: Int
 
-  /// - Parameter query: has the filter, and the sort, offset and limit for the groups.
+  /// - Parameter query: the filter, and the sort, offset and limit for the groups.
   package init(
     _ query: Query, by names: [String], _ aggregates: [Aggregate], in table: Table
   ) throws {
     let groups = try query.groups(by: names, aggregates, in: table)
     for index in try table.indices(of: names) {
-      // Groups have values, which have their canonical spelling only.
+      // Groups have values, which have only their canonical spelling.
       var column = table.columns[index]
       column.notation = nil
       columns.append(column)
@@ -22,7 +22,7 @@ package struct GroupedRows {
     for (index, aggregate) in aggregates.enumerated() {
       let source = table.columns[try table.indices(of: [aggregate.column])[0]]
       var type = aggregate.type(of: source.type) ?? .double
-      // The sum of ints or decimals has too many digits for these types.
+      // A sum of ints or decimals may have too many digits for these types.
       for group in groups {
         if case .double = group.aggregates[index] { type = .double }
       }

@@ -1,14 +1,14 @@
-/// How a query finds the rows that its filter may select: with the primary key's index, with others, or
-/// without.
+/// How a query finds the rows that its filter may select: with the primary key's index, with other indexes,
+/// or without.
 ///
 /// A filter can use indexes when it is a test of an indexed column, a conjunction with at least one such
 /// part, or a disjunction of such parts only. The indexes give a superset of the matching rows: each
-/// candidate is tested like any other, so an outdated entry costs time but changes nothing.
+/// candidate is tested like any other row, so an outdated entry costs time but does not change the result.
 ///
-/// The counts in the index's nodes give the number of entries before any is read. So a plan that does not pay
-/// costs only a few descents.
+/// The counts in the index's nodes give the number of entries before any is read. So rejecting a plan costs
+/// only a few descents.
 struct IndexPlan {
-  /// A column's index, and the codes of the values in question.
+  /// A column's index, and the codes of the values to look up.
   struct Lookup {
     /// The columns' permanent numbers.
     let columnIDs: [UInt32]
@@ -16,16 +16,16 @@ struct IndexPlan {
     let codes: [ClosedRange<Int64>]
   }
 
-  /// Together they find all candidates.
+  /// The lookups that together find all candidates.
   private(set) var lookups: [Lookup]
-  /// The number of entries, including outdated ones and those found twice.
+  /// The number of entries, including outdated ones and duplicates.
   private(set) var count: UInt64
 
-  /// More ranges are not looked up: each costs a descent in every run.
+  /// The maximum number of ranges to look up; each costs a descent in every run.
   fileprivate static let mostRanges = 4096
-  /// A row that an index finds costs about as much as this many rows read in order. Of a million objects, an
-  /// index of numbers found 10,000 in 3 ms; comparing all numbers takes 2 ms, and all of an uncompressed text
-  /// 20 ms.
+  /// A row found by an index costs about as much as this many rows read in order. Of a million objects, an
+  /// index of numbers found 10,000 in 3 ms; comparing all numbers takes 2 ms, and all values of an
+  /// uncompressed text column 20 ms.
   private static let rowCost: UInt64 = 128
 
   private init(_ lookups: [Lookup], _ count: UInt64) {
@@ -33,7 +33,7 @@ struct IndexPlan {
     self.count = count
   }
 
-  /// The plan for a filter; nil when no index can be used.
+  /// Makes the plan for a filter; nil when no index can be used.
   ///
   /// - Throws: `BlockError`, `EngineError` when a block of an index is damaged.
   init?(_ filter: CompiledPredicate, _ source: any LeafSource) throws {
@@ -85,8 +85,8 @@ struct IndexPlan {
     }
   }
 
-  /// The plan for a conjunction that fixes every column of a key of several; nil for any other. The index has
-  /// codes of whole keys, so it cannot find a part of one.
+  /// The plan for a conjunction that fixes every column of a key of several columns; nil for any other. The
+  /// index has codes of whole keys, so it cannot find a part of a key.
   private static func wholeKey(
     _ parts: [CompiledPredicate], _ source: any LeafSource
   ) throws -> IndexPlan? {
@@ -112,17 +112,17 @@ struct IndexPlan {
       [Lookup(columnIDs: columnIDs, index: index.entries, codes: codes.map { $0...$0 })], count)
   }
 
-  /// Whether reading by the index is likely to take less time than reading everything.
+  /// Returns whether reading by the index will probably take less time than reading everything.
   ///
   /// - Parameters:
   ///   - objects: the number of objects in the table.
-  ///   - limit: reading ends after this many results; nil: all are wanted.
+  ///   - limit: the number of results at which reading ends; nil: all are wanted.
   func pays(objects: Int, limit: Int?) -> Bool {
     let all = UInt64(clamping: objects)
     let (cost, overflow) = count.multipliedReportingOverflow(by: Self.rowCost)
     guard !overflow, cost <= all else { return false }
     guard let limit, count > 0 else { return true }
-    // When matches are spread evenly, this many rows must be read to find enough.
+    // If matches are evenly spread, this many rows must be read to find enough of them.
     let (rows, isMany) = UInt64(clamping: limit).multipliedReportingOverflow(by: all / count)
     return isMany || cost <= rows
   }
@@ -171,7 +171,7 @@ extension CompiledTest {
         set.ranges.map { ValueCode.code($0.lowerBound)...ValueCode.code($0.upperBound) })
     case .wides(let set): return Self.joined(set.ranges.compactMap(code.codes))
     case .text(let text):
-      // The codes are those of the unfolded letters.
+      // The codes are those of unfolded letters.
       return text.ignoresCase ? nil : Self.codes(text.kind, code).map(Self.joined)
     }
   }
@@ -195,7 +195,7 @@ extension CompiledTest {
   }
 
   /// The codes of all spellings of primary keys that the test may accept, ascending. Nil when the key's index
-  /// cannot be used: it has codes of spellings, so the values must determine these.
+  /// cannot be used: it has codes of spellings, so the values must determine the spellings.
   func codes(_ code: KeyCode) -> [ClosedRange<Int64>]? {
     if isNegated || reading.notation != nil { return nil }
     func exact(_ text: [UInt8]) -> ClosedRange<Int64> {
@@ -212,8 +212,8 @@ extension CompiledTest {
     case .integers(let set) where type == .int:
       var codes: [ClosedRange<Int64>] = []
       for range in set.ranges {
-        // When there are few values, their spellings with a plus are looked up by their hashes; otherwise all
-        // hashes are.
+        // With few values, their spellings with a plus sign are looked up by their hashes; otherwise all
+        // hashes are looked up.
         let (width, isWide) = range.upperBound.subtractingReportingOverflow(range.lowerBound)
         if !isWide, width < 8 {
           for value in range {
@@ -233,8 +233,8 @@ extension CompiledTest {
     }
   }
 
-  /// All spellings that the test may accept of a column of a primary key; nil when they are many, or its
-  /// values do not determine them.
+  /// All spellings of a primary key's column that the test may accept; nil when there are many, or the values
+  /// do not determine them.
   var keySpellings: [[UInt8]]? {
     if isNegated || reading.notation != nil { return nil }
     switch question {

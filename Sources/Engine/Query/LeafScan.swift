@@ -1,12 +1,11 @@
 /// Finds the rows of a leaf that a test selects, column by column.
 ///
-/// In a column as it is stored, each entry of a dictionary is tested once, packed numbers are compared as
-/// numbers, and bounds often decide without reading any row. A column with changed rows is read spelling by
-/// spelling.
+/// In a stored column, each entry of a dictionary is tested once, packed numbers are compared as numbers, and
+/// bounds often decide without reading any row. A column with changed rows is read spelling by spelling.
 ///
 /// Unsafe pointers for speed, into memory that was just reserved for all rows of a leaf.
 ///
-/// Thread rule: one thread at a time; leaves are read as `Leaf` says.
+/// Thread rule: one thread at a time; leaves are read by the rule of `Leaf`.
 package final class LeafScan {
   private let decoded = DecodedColumn()
   private var numbers = Scratch<Int64>()
@@ -17,10 +16,10 @@ package final class LeafScan {
   private var decoder = SymbolDecoder()
   private var digitDecoder = DigitDecoder()
   private var text = OutputBuffer()
-  // Unchecked: nothing that is called with it accesses it again; the check would cost more than most tests.
+  // Unchecked: no function called with it accesses it again, and the check would cost more than most tests.
   @exclusivity(unchecked) private var folded: [UInt8] = []
 
-  /// False: every column is read like one with changed rows.
+  /// False: every column is read like a column with changed rows.
   private let usesStoredColumns: Bool
 
   package init(usesStoredColumns: Bool = true) { self.usesStoredColumns = usesStoredColumns }
@@ -48,7 +47,7 @@ package final class LeafScan {
 
   /// The rows that the predicate selects among the candidates.
   ///
-  /// - Parameter candidates: ascending. A few of them are tested one by one.
+  /// - Parameter candidates: ascending; a few are tested one by one.
   func rows(
     _ leaf: Leaf, _ predicate: CompiledPredicate, among candidates: [Int]
   ) throws -> RowBits {
@@ -63,13 +62,14 @@ package final class LeafScan {
     return rows
   }
 
-  /// A single row costs about as much as this many rows decoded together: 0.2 to 3 µs (the latter with coded
+  /// A single row costs about as much as this many rows decoded together: 0.2 to 3 µs (3 µs with coded
   /// indices), against 2 to 6 ns.
   private static let candidateCost = 128
 
-  /// Whether one row matches. The recursion is as deep as the predicate; compiling it has limited its depth.
+  /// Returns whether one row matches. The recursion is as deep as the predicate, whose depth its compilation
+  /// has limited.
   ///
-  /// - Parameter columns: those of the leaf that were opened before.
+  /// - Parameter columns: the columns of the leaf that are already open.
   func matches(
     _ predicate: CompiledPredicate, _ leaf: Leaf, _ row: Int, _ columns: inout [UInt32: LeafColumn]
   ) throws -> Bool {
@@ -133,7 +133,7 @@ package final class LeafScan {
     return try spelled(column, test)
   }
 
-  /// The answer for one spelling.
+  /// The result for one spelling.
   @inline(__always)
   private func ask(
     _ test: CompiledTest, _ spelling: UnsafeRawBufferPointer, _ column: ColumnReader, row: Int
@@ -177,7 +177,7 @@ package final class LeafScan {
   ) throws -> RowBits {
     let count = dictionary.entries.count
     let answers = answers.reserve(count + 1)
-    // The answer for null, and for indices beyond the entries in damaged bytes.
+    // The result for null, and for indices beyond the entries in damaged bytes.
     answers[count] = false
     var found = 0
     try forEach(dictionary.entries) { index, spelling in
@@ -241,7 +241,7 @@ package final class LeafScan {
     }
   }
 
-  /// Decimals: the bounds are converted to mantissas, once for each number of digits.
+  /// For decimals, the bounds are converted to mantissas, once for each number of digits.
   private func rows(
     _ column: ColumnReader, _ decimals: DecimalEncoding, _ test: CompiledTest
   ) throws -> RowBits? {
@@ -265,7 +265,7 @@ package final class LeafScan {
     return try marked(rows, decimals.marks, column, test)
   }
 
-  /// Kept from leaf to leaf: computing them takes longer than testing a leaf's rows.
+  /// Kept between leaves, as computing them takes longer than testing a leaf's rows.
   private var knownMantissas: [MantissaKey: ClosedRange<Int64>?] = [:]
 
   private struct MantissaKey: Hashable {
@@ -349,7 +349,7 @@ package final class LeafScan {
   }
 }
 
-/// Decides a test for all rows of a leaf, by a column's bounds and its number of nulls.
+/// Decides a test for all rows of a leaf by a column's bounds and its number of nulls.
 struct ColumnBounds {
   private let column: ColumnReader
 
@@ -371,7 +371,7 @@ struct ColumnBounds {
   /// True when every value passes the test, before it is negated; false when none does.
   private func isInside(_ test: CompiledTest) -> Bool? {
     let statistics = column.statistics
-    // Bounds apply to spellings as they are read without a notation.
+    // Bounds apply to spellings without a notation.
     guard test.reading.notation == nil else { return nil }
     switch test.question {
     case .isNull, .isNaN: return nil
@@ -391,7 +391,7 @@ struct ColumnBounds {
       if statistics.kind == .integers, set.covers(bounds) { return true }
       if set.intersects(bounds) { return nil }
       return statistics.kind == .integers || !test.isNegated ? false : nil
-    // There are no bounds of such values.
+    // Such values have no bounds.
     case .wides: return nil
     case .text(let text):
       guard let bounds = statistics.textPrefixes else { return nil }

@@ -1,4 +1,4 @@
-/// A pattern of `like`: `%` stands for any text, `_` for one Unicode scalar.
+/// A pattern of `like`: `%` matches any text, `_` one Unicode scalar.
 struct LikePattern: Sendable {
   private enum Token: Sendable {
     case byte(UInt8)
@@ -10,7 +10,7 @@ struct LikePattern: Sendable {
   /// The bytes before the first wildcard.
   private(set) var literalPrefix: [UInt8] = []
 
-  /// - Parameter escape: the scalar after which `%`, `_` and the scalar itself stand for themselves.
+  /// - Parameter escape: the scalar after which `%`, `_` and the scalar itself are literal.
   /// - Returns: nil when the escape ends the pattern or precedes another scalar.
   init?(_ pattern: String, escape: Unicode.Scalar?, ignoringCase: Bool) {
     var scalars = pattern.unicodeScalars[...]
@@ -40,10 +40,10 @@ struct LikePattern: Sendable {
     flush(&tokens, &literalPrefix)
   }
 
-  /// - Complexity: O(text * pattern) at worst, O(text) for usual patterns.
+  /// - Complexity: O(text * pattern) at worst, O(text) for common patterns.
   func matches(_ text: UnsafeRawBufferPointer) -> Bool {
     var (token, byte) = (0, 0)
-    // Where to continue when the part behind the last `%` does not match: only that `%` ever needs it.
+    // Where to continue when the part after the last `%` does not match; only that `%` needs it.
     var (retryToken, retryByte) = (-1, 0)
     while true {
       if token < tokens.count, case .anyText = tokens[token] {
@@ -71,7 +71,7 @@ struct LikePattern: Sendable {
     }
   }
 
-  /// Where the scalar that begins at `start` ends.
+  /// The end of the scalar that begins at `start`.
   private static func end(ofScalarAt start: Int, _ text: UnsafeRawBufferPointer) -> Int {
     var end = start &+ 1
     while end < text.count, text[end] & 0xC0 == 0x80 { end &+= 1 }

@@ -3,7 +3,7 @@ import Base
 /// The numbers that a comparison accepts: closed ranges, ascending, with gaps between them.
 ///
 /// Every comparison of a column of numbers is converted to such ranges once, exactly, so that the loop over
-/// the rows compares only numbers of the column's own type.
+/// the rows compares only numbers of the column's type.
 struct NumberSet<Number: Comparable & Sendable>: Sendable {
   private(set) var ranges: [ClosedRange<Number>]
 
@@ -28,17 +28,17 @@ struct NumberSet<Number: Comparable & Sendable>: Sendable {
     return place < ranges.count && ranges[place].lowerBound <= number
   }
 
-  /// True when some number between these bounds may be in the set.
+  /// Returns whether a number within these bounds may be in the set.
   func intersects(_ bounds: ClosedRange<Number>) -> Bool {
     ranges.contains { $0.overlaps(bounds) }
   }
 
-  /// True when all numbers between these bounds are in the set.
+  /// Returns whether all numbers within these bounds are in the set.
   func covers(_ bounds: ClosedRange<Number>) -> Bool {
     ranges.contains { $0.lowerBound <= bounds.lowerBound && bounds.upperBound <= $0.upperBound }
   }
 
-  /// The set with each range converted to one of other numbers, or left out.
+  /// The set with each range converted to other numbers, or omitted.
   func map<Other>(
     _ transform: (ClosedRange<Number>) -> ClosedRange<Other>?
   ) -> NumberSet<Other> {
@@ -111,7 +111,7 @@ enum NumberLiteral: Sendable, Equatable {
     }
   }
 
-  /// The greatest double that is not above the number, and the least that is not below it.
+  /// The greatest double that is not above the number, and the least one that is not below it.
   private var neighbours: (below: Double, above: Double) {
     switch self {
     case .double(let double): return (double, double)
@@ -127,8 +127,8 @@ enum NumberLiteral: Sendable, Equatable {
 
 /// Converts bounds of doubles to mantissas of decimals.
 enum DecimalRange {
-  /// The mantissas m for which m / 10^`scale`, rounded to the nearest double, lies in the range;
-  /// nil when there are none. They are a range, since rounding keeps the order.
+  /// The range of mantissas m for which m / 10^`scale`, rounded to the nearest double, is in the range of
+  /// doubles; nil when there are none. Rounding keeps the order, so it is one range.
   ///
   /// - Complexity: 128 divisions.
   static func mantissas(_ range: ClosedRange<Double>, scale: Int) -> ClosedRange<Int64>? {
@@ -139,16 +139,16 @@ enum DecimalRange {
     return first < behind ? first...(behind - 1) : nil
   }
 
-  /// The first mantissa for which the test is true; it must be true for all that follow.
+  /// The first mantissa for which the test is true; it must be true for all later ones.
   private static func firstMantissa(_ test: (Int64) -> Bool) -> Int64? {
-    // Shifted so that unsigned order applies.
+    // Shifted so that the unsigned order applies.
     let sign = (1 as UInt64) << 63
     let place = partitionPoint(0..<UInt64.max) { test(Int64(bitPattern: $0 ^ sign)) }
     let found = Int64(bitPattern: place ^ sign)
     return test(found) ? found : nil
   }
 
-  /// The double that is read for a mantissa with `scale` digits behind the point.
+  /// The double for a mantissa with `scale` digits after the point.
   private static func double(_ mantissa: Int64, scale: Int) -> Double {
     if let exact = NumberSpelling.exactDouble(mantissa.magnitude, exponent: 0 - scale) {
       return mantissa < 0 ? -exact : exact

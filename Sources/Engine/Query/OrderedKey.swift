@@ -1,18 +1,17 @@
 import Base
 
-/// Values as bytes that, compared byte by byte, have the order of the values: for sorting, and for finding
-/// equal values.
+/// Values as bytes whose order is that of the values: for sorting, and for finding equal values.
 ///
-/// A value begins with 1, NaN is 2, null is 3: so these two come last. Behind the 1, numbers take eight
-/// bytes, decimals and UUIDs 17; text ends with two zeros, and each zero inside is followed by 255. In
-/// descending order, all but the first byte are inverted.
+/// A value begins with 1, NaN is 2, null is 3, so these two are last. After the 1, numbers take eight bytes,
+/// decimals and UUIDs 17; text ends with two zeros, and each zero inside it is followed by 255. In descending
+/// order, all bytes except the first are inverted.
 struct OrderedKey {
   let reading: Reading
   let isDescending: Bool
 
   var type: ColumnType { reading.type }
 
-  /// Appends a value's bytes; false when the spelling does not fit the type.
+  /// Appends a value's bytes; returns false when the spelling does not fit the type.
   func append(_ spelling: UnsafeRawBufferPointer?, to bytes: inout [UInt8]) -> Bool {
     guard let spelling else {
       bytes.append(3)
@@ -67,7 +66,7 @@ struct OrderedKey {
 /// looked up.
 struct KeyTable {
   private var arena: [UInt8] = []
-  /// Where each string ends.
+  /// The end of each string.
   private var ends: [Int] = []
   private var hashes: [UInt64] = []
   /// The number of a string + 1; 0 for an empty slot.

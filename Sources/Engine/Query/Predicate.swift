@@ -1,34 +1,34 @@
 /// A condition on the objects of a table: the filter of a `Query`.
 ///
-/// Made by operators on `column(_:)`, or from text:
+/// Operators on `column(_:)` make predicates, and so does text:
 ///
 ///     let good: Predicate = column("Rating") >= 4.5 && column("Category") == "GAME"
 ///     let same = try Predicate("Rating >= 4.5 and Category == 'GAME'")
 ///
-/// **Logic.** SQL's three-valued logic: a test of a null is neither true nor false but unknown, `not` of
-/// unknown is unknown, `and` is false when one side is, `or` is true when one side is. An object matches when
-/// the whole condition is true. Only `isNull` finds nulls.
+/// **Logic.** SQL's three-valued logic: a test of a null is unknown, neither true nor false; `not` of unknown
+/// is unknown; `and` is false when one side is false, `or` is true when one side is true. An object matches
+/// when the whole condition is true. Only `isNull` finds nulls.
 ///
-/// **NaN** stands for a missing number, like null: every comparison with it is unknown. `isNaN` finds it;
-/// `isNull` does not.
+/// **NaN** is a missing number, like null: every comparison with it is unknown. `isNaN` finds it; `isNull`
+/// does not.
 ///
-/// **Numbers** are compared exactly, also an integer with a double. A literal with a fraction means the
+/// **Numbers** are compared exactly, including an integer with a double. A literal with a fraction is the
 /// nearest double, like the values of a double column.
 ///
 /// **Text** is ordered by its UTF-8 bytes, which is the order of Unicode scalars. Ignoring case maps every
 /// scalar to upper case, then to lower case, by Unicode's rules, independent of the locale: `STRASSE` equals
 /// `straße`.
 ///
-/// **Dates** may be given as text (`"2018-08-03"`); a date compared with a date-time column means midnight in
+/// **Dates** may be given as text (`"2018-08-03"`); a date compared with a date-time column is midnight in
 /// UTC. False is less than true.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public indirect enum Predicate: Sendable, Equatable {
   /// A test of one column.
   case test(ColumnTest)
-  /// True when all parts are; true without parts.
+  /// True when all parts are true; true without parts.
   case all([Predicate])
-  /// True when at least one part is; false without parts.
+  /// True when at least one part is true; false without parts.
   case any([Predicate])
   /// True when the other predicate is false; unknown stays unknown.
   case not(Predicate)
@@ -54,11 +54,11 @@ public struct ColumnTest: Sendable, Equatable {
     case greaterOrEqual = ">="
   }
 
-  /// The test of the value. Tests of texts are for text columns only.
+  /// The test of a value. Tests of texts are for text columns only.
   public enum Question: Sendable, Equatable {
     /// How it compares with a literal.
     case compare(Comparison, Value)
-    /// Equal to one of the values. If null is among them, the answer for all other values is unknown, as in
+    /// Equal to one of the values. If these include null, the result for all other values is unknown, as in
     /// SQL.
     case isIn([Value])
     /// Not less than the first and not greater than the second.
@@ -69,14 +69,13 @@ public struct ColumnTest: Sendable, Equatable {
     case beginsWith(String)
     /// The value ends with the text.
     case endsWith(String)
-    /// The value matches a pattern in which `%` stands for any text and `_` for one scalar, except behind the
-    /// escape.
+    /// The value matches a pattern in which `%` matches any text and `_` one scalar, except after the escape.
     case isLike(String, escape: Unicode.Scalar? = nil)
     /// The value is null.
     case isNull
     /// The value is a NaN, which no comparison matches.
     case isNaN
-    /// The value of a boolean column itself.
+    /// The value of a boolean column is true.
     case isTrue
   }
 
@@ -84,23 +83,23 @@ public struct ColumnTest: Sendable, Equatable {
   public var column: String
   /// The test of its value.
   public var question: Question
-  /// Texts are compared ignoring upper and lower case.
+  /// Whether texts are compared ignoring upper and lower case.
   public var ignoresCase: Bool
-  /// Where the column and the literal are in the original text, from 1.
+  /// The positions of the column and the literal in the text, from 1.
   var columnPosition: Int?
   var valuePosition: Int?
 
   /// - Parameters:
-  ///   - column: its name; whether it exists is checked when the query runs.
+  ///   - column: the name of the column; whether it exists is checked when the query runs.
   ///   - question: the test of its value.
-  ///   - ignoringCase: compares texts ignoring upper and lower case.
+  ///   - ignoringCase: whether to compare texts ignoring upper and lower case.
   public init(_ column: String, _ question: Question, ignoringCase: Bool = false) {
     self.column = column
     self.question = question
     self.ignoresCase = ignoringCase
   }
 
-  /// The positions in the text do not matter. Texts are compared byte by byte.
+  /// True for the same test, without regard to positions in the text. Texts are compared byte by byte.
   public static func == (left: ColumnTest, right: ColumnTest) -> Bool {
     left.column == right.column && left.question == right.question
       && left.ignoresCase == right.ignoresCase
@@ -128,7 +127,7 @@ extension ColumnTest.Question {
 }
 
 extension Predicate {
-  /// Reads an expression.
+  /// Parses an expression.
   ///
   ///     Rating >= 4.5 and Category == "GAME"
   ///     `Content Rating` in ("Teen", "Everyone") and not (Reviews between 10 and 100)
@@ -141,9 +140,9 @@ extension Predicate {
   /// - columns by their names, in backquotes unless a name is a plain word
   /// - numbers, texts in `"` or `'` (doubled inside, or `\"`, `\n`, `\t`, `\\`, `\u{…}`), `true`, `false`
   ///
-  /// Case does not matter in words other than columns' names.
+  /// Words other than columns' names are case-insensitive.
   ///
-  /// - Throws: `QueryError` with the position of the first mistake.
+  /// - Throws: `QueryError` with the position of the first error.
   /// - Complexity: O(length); parentheses and `not` may be nested 200 deep.
   public init(_ text: String) throws(QueryError) {
     var parser = try ExpressionParser(text)
@@ -153,16 +152,16 @@ extension Predicate {
   /// True for every object.
   public static let everything = Predicate.all([])
 
-  /// True when both are.
+  /// True when both sides are true.
   ///
-  /// - Complexity: O(1) for each part that is appended to a long chain, so a chain may be made in a loop.
+  /// - Complexity: O(1) for each part appended to a long chain, so a loop may build a chain.
   public static func && (left: Predicate, right: Predicate) -> Predicate {
     .all(joined(left.conjuncts + right.conjuncts) { .all($0) })
   }
 
-  /// True when at least one of them is.
+  /// True when at least one side is true.
   ///
-  /// - Complexity: as `&&`.
+  /// - Complexity: that of `&&`.
   public static func || (left: Predicate, right: Predicate) -> Predicate {
     .any(joined(left.disjuncts + right.disjuncts) { .any($0) })
   }
@@ -185,11 +184,11 @@ extension Predicate {
     return [self]
   }
 
-  /// Every part that is added copies the flat list.
+  /// Each additional part copies the flat list.
   private static let longestChain = 256
 
-  /// The parts of a chain. Once parts of equal height become many, they are combined: so the tree's depth is
-  /// logarithmic, like the digits of a number.
+  /// The parts of a chain. When there are many parts of equal height, they are combined, so that the depth of
+  /// the tree is logarithmic, like the number of digits of a number.
   private static func joined(
     _ parts: [Predicate], _ group: ([Predicate]) -> Predicate
   ) -> [Predicate] {
@@ -214,7 +213,7 @@ extension Predicate {
     }
   }
 
-  /// How deep chains are nested in its first part.
+  /// The depth of chains in its first part.
   private var height: Int {
     var height = 0
     var part = self

@@ -1,11 +1,11 @@
 extension Query {
-  /// Describes in one line for people how the query finds its objects: by which index, how many candidates in
-  /// how many of the table's leaves (blocks of rows), or why it reads the whole table.
+  /// Describes in one line for people how the query finds its objects: by which index, with how many
+  /// candidates in how many of the table's leaves (blocks of rows), or why it reads the whole table.
   ///
   ///     index on 'Category': 37 candidates in 12 of 4,120 leaves
   ///     scan: no index helps with the filter
   ///
-  /// The words may change between releases.
+  /// The text may change between releases.
   ///
   /// - Complexity: O(candidates + leaves).
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.

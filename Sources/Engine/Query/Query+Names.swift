@@ -1,15 +1,15 @@
 import Base
 
-/// Following renamed columns.
+/// Follows renamed columns.
 extension Query {
-  /// The same query with the names that its columns have in a later or earlier state of the table.
+  /// The same query with the names of its columns in a later or earlier state of the table.
   ///
   /// - Parameters:
   ///   - old: the table's columns when the query was made.
-  ///   - new: its columns now.
-  ///   - table: its name, for the error.
+  ///   - new: the table's columns now.
+  ///   - table: the table's name, for the error.
   /// - Complexity: O(columns + length of the query).
-  /// - Throws: `EngineError.noSuchColumn` when a column no longer exists; another one may have its name.
+  /// - Throws: `EngineError.noSuchColumn` when a column no longer exists, even if another one has its name.
   package func renamed(
     from old: TableSchema, to new: TableSchema, table: String
   ) throws -> Query {

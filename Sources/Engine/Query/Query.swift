@@ -1,15 +1,15 @@
-/// A query of a table: which objects, in which order, which of their columns.
+/// A query of a table: which objects, in which order, with which columns.
 ///
 ///     var query = Query(column("Rating") >= 4.5 && column("Category") == "GAME")
 ///     query.sort = [.descending("Reviews")]
 ///     query.limit = 10
 ///     for row in try query.rows(in: table) { print(row["App"] ?? .null) }
 ///
-/// **Cost.** The columns that the filter names are read, cluster by cluster; clusters whose bounds cannot
-/// match are skipped, and an entry of a dictionary is tested once for all its rows. Only matching objects'
-/// values are read, in the columns asked for. Without a sort, reading ends at the limit.
+/// **Cost.** The filter's columns are read, cluster by cluster. Clusters whose bounds cannot match are
+/// skipped, and an entry of a dictionary is tested once for all of its rows. Values are read only of matching
+/// objects, in the requested columns. Without a sort, reading ends at the limit.
 ///
-/// **Order.** By key; with `sort` by the values, and by key where these are equal. NaN and null come last, in
+/// **Order.** By key; with `sort` by the values, and by key where these are equal. NaN and null are last, in
 /// this order, ascending or descending.
 ///
 /// **Memory.** One cluster's columns. A sort keeps the sorted columns' values of every matching object, or of
@@ -17,53 +17,55 @@
 ///
 /// Thread rule: a plain value, `Sendable`; runs on the calling thread.
 public struct Query: Sendable {
-  /// Nil: all objects match.
+  /// The condition on the objects; nil: all objects match.
   public var filter: Predicate?
   /// The columns of the rows, in this order; nil: all columns.
   public var columns: [String]?
   /// The columns to sort by, the most important first.
   public var sort: [SortOrder] = []
-  /// How many objects are skipped at the beginning. Not negative.
+  /// The number of objects skipped at the beginning; not negative.
   public var offset = 0
-  /// The largest number of objects. Not negative.
+  /// The maximum number of objects; not negative; nil: no limit.
   public var limit: Int?
-  /// Of the objects with equal values in all of `distinctColumns`, only the first. Values are equal whatever
-  /// their spelling, and null and NaN equal themselves. A sort may then name only these columns.
+  /// Whether to keep only the first of the objects with equal values in all of `distinctColumns`. Values are
+  /// equal whatever their spelling, and null and NaN equal themselves. A sort may then name only these
+  /// columns.
   public var isDistinct = false
   /// The columns that `isDistinct` compares; nil: those of `columns`.
   public var distinctColumns: [String]?
 
-  /// All columns of the matching objects, or without a filter of all objects, in the order of keys.
+  /// Selects all columns of the matching objects, or of all objects without a filter, in the order of keys.
   public init(_ filter: Predicate? = nil) { self.filter = filter }
 }
 
 extension Query {
-  /// How many objects there are.
+  /// The number of objects.
   ///
-  /// - Complexity: reads the filter's columns only; nothing at all without a filter.
+  /// - Complexity: reads only the filter's columns; O(1) without a filter.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
   public func count(in table: Table) throws -> Int { try count(of: table) }
 
-  /// Calls `body` with every object, in order. Its values are those of `columns`.
+  /// Calls `body` with every object, in order. The rows have the values of `columns`.
   ///
-  /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`; what `body` throws ends the loop.
+  /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`; the errors of `body`, which end the
+  ///   loop.
   public func forEachRow(in table: Table, _ body: (Row) throws -> Void) throws {
     try forEachRow(of: table, body)
   }
 
-  /// The objects, in order; their values are those of `columns`.
+  /// The objects, in order. The rows have the values of `columns`.
   ///
-  /// - Throws: as `forEachRow`.
+  /// - Throws: the errors of `forEachRow`.
   public func rows(in table: Table) throws -> [Row] {
     var rows: [Row] = []
     try forEachRow(of: table) { rows.append($0) }
     return rows
   }
 
-  /// The objects, in order, as values of a `Decodable` type; see `Row.decode`. Name the type's columns in
+  /// Decodes the objects as a `Decodable` type, in order; see `Row.decode`. Name the type's columns in
   /// `columns`, so that no others are read.
   ///
-  /// - Throws: as `forEachRow` and `Row.decode`.
+  /// - Throws: the errors of `forEachRow` and `Row.decode`.
   public func rows<Model: Decodable>(in table: Table, as type: Model.Type) throws -> [Model] {
     var objects: [Model] = []
     try forEachRow(in: table) { objects.append(try $0.decode(type)) }
@@ -72,7 +74,7 @@ extension Query {
 
   /// The keys of the objects, in order. Reads only the columns of the filter and the sort.
   ///
-  /// - Throws: as `forEachRow`.
+  /// - Throws: the errors of `forEachRow`.
   public func keys(in table: Table) throws -> [Int64] { try keys(of: table) }
 
   // MARK: For tables of versions and of transactions
@@ -99,12 +101,12 @@ extension Query {
 public struct SortOrder: Sendable, Equatable {
   /// The name of the column.
   public var column: String
-  /// Greatest first; NaN and null come last in any case.
+  /// Greatest first. NaN and null are last in either order.
   public var isDescending: Bool
 
   /// - Parameters:
   ///   - column: the name of the column.
-  ///   - descending: greatest first.
+  ///   - descending: whether the greatest value is first.
   public init(_ column: String, descending: Bool = false) {
     self.column = column
     isDescending = descending

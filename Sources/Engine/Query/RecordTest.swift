@@ -3,12 +3,13 @@
 /// Thread rule: a plain value, `Sendable`.
 package struct RecordTest: Sendable {
   private let filter: CompiledPredicate
-  /// The places of the columns, by their numbers in the filter.
+  /// The indices of the columns, by their numbers in the filter.
   private let places: [UInt32: Int]
 
-  /// - Parameter columns: of the records, with the readings of their fields.
-  /// - Throws: `QueryError` when the filter names other columns, or compares one with a literal that its type
-  ///   does not allow; `EngineError.invalidSchema` when there is no column, or two of one name.
+  /// - Parameter columns: the columns of the records, with the readings of their fields.
+  /// - Throws: `QueryError` when the filter names other columns, or compares a column with a literal that its
+  ///   type does not allow; `EngineError.invalidSchema` when there is no column, or two columns have the same
+  ///   name.
   package init(_ filter: Predicate, _ columns: [Column]) throws {
     let schema = try TableSchema(columns, table: "")
     self.filter = try CompiledPredicate(filter, schema)
@@ -16,19 +17,19 @@ package struct RecordTest: Sendable {
       uniqueKeysWithValues: schema.columnIDs.enumerated().map { ($0.element, $0.offset) })
   }
 
-  /// Whether the filter is true of a record: neither false nor unknown. A field that is not of its column's
-  /// type makes no test true.
+  /// Returns whether the filter is true for a record: neither false nor unknown. A field that does not have
+  /// its column's type makes no test true.
   ///
   /// - Parameters:
-  ///   - room: for the tests, kept from record to record.
-  ///   - field: the spelling in a column, by its place; nil for null.
+  ///   - room: memory for the tests, reused between records.
+  ///   - field: returns the spelling in a column, by its index; nil for null.
   package func matches(
     room: inout [UInt8], _ field: (_ column: Int) -> UnsafeRawBufferPointer?
   ) -> Bool {
     matches(filter, &room, field)
   }
 
-  /// Recursion is as deep as the predicate, which its compilation bounds.
+  /// The recursion is as deep as the predicate, whose depth its compilation has limited.
   private func matches(
     _ predicate: CompiledPredicate, _ room: inout [UInt8],
     _ field: (_ column: Int) -> UnsafeRawBufferPointer?

@@ -7,9 +7,9 @@ package final class ResultReader {
   package let schema: TableSchema
   let filter: CompiledPredicate?
   private let indexUse: IndexPolicy
-  /// The indices, among the table's columns, of those asked for.
+  /// The indices of the requested columns among the table's columns.
   package let columnIndices: [Int]
-  /// The indices of the columns that distinct rows differ in; empty for a query that is not distinct.
+  /// The indices of the columns that make rows distinct; empty for a query that is not distinct.
   private let distinctIndices: [Int]
   private let scan = LeafScan()
 
@@ -45,12 +45,12 @@ package final class ResultReader {
     }
   }
 
-  /// The columns asked for, as a schema of rows.
+  /// The requested columns, as a schema of rows.
   private func rowSchema() throws -> TableSchema {
     try TableSchema(columnIndices.map { schema.columns[$0] }, table: table.name)
   }
 
-  /// This many selected rows are enough; nil: all are wanted.
+  /// The number of selected rows that suffices; nil: all are needed.
   var enough: Int? {
     guard query.sort.isEmpty, !query.isDistinct, let limit = query.limit else { return nil }
     let (end, overflow) = query.offset.addingReportingOverflow(limit)
@@ -68,8 +68,8 @@ package final class ResultReader {
     }
   }
 
-  /// Calls `body` with leaves in order and the rows in them that the filter selects, ignoring order and
-  /// limit, until it returns false. Skipped leaves have no such row.
+  /// Calls `body` with leaves in order and the rows in them that match the filter, without regard to order
+  /// and limit, until it returns false. Skipped leaves have no such row.
   func forEachLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
     if let filter, let candidates = try candidates() {
       try translatingErrors(table.path) {
@@ -86,7 +86,7 @@ package final class ResultReader {
     }
   }
 
-  /// The same without repetitions.
+  /// Like `forEachLeaf`, without rows that repeat earlier ones.
   private func forEachDistinctLeaf(_ body: (Leaf, RowBits) throws -> Bool) throws {
     guard query.isDistinct else { return try forEachLeaf(body) }
     let keys = try KeyReader(table, distinctIndices.map { ($0, isDescending: false) })
@@ -171,16 +171,16 @@ package final class ResultReader {
   /// The file's path, for errors.
   package var path: String { table.path }
 
-  /// True when rows come in another order than the table's.
+  /// True when rows have another order than the table's.
   package var isSorted: Bool { !query.sort.isEmpty }
 
-  /// Reads the wanted columns of rows of a leaf.
+  /// Makes a reader of the requested columns of a leaf's rows.
   package func windowReader() -> WindowReader {
     WindowReader(columnIDs: columnIndices.map { schema.columnIDs[$0] })
   }
 
-  /// Calls `body` with every leaf and its rows that belong to the result of a query without a sort,
-  /// until it returns false.
+  /// Calls `body` with every leaf and its rows in the result, for a query without a sort, until it returns
+  /// false.
   package func walkChosenLeaves(_ body: (Leaf, RowBits) throws -> Bool) throws {
     var skipped = 0
     var left = query.limit ?? .max

@@ -1,20 +1,20 @@
-/// Some rows of a result: their spellings in each wanted column.
+/// Some rows of a result, with their spellings in each requested column.
 ///
-/// Unsafe for speed: it points into its maker's memory, which the next window reuses.
+/// Unsafe for speed: it points into the memory of its reader, which the next window reuses.
 ///
 /// Thread rule: confined to the call that receives it.
 @usableFromInline
 package struct ResultWindow {
   /// The index of each row in the spans.
   @usableFromInline package let rows: [Int32]
-  /// The rows' keys; empty unless they are asked for.
+  /// The rows' keys; empty unless they were requested.
   package let keys: [Int64]
   /// The address that the spans' offsets are relative to, and a span for each index.
   @usableFromInline let columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)]
 
   @inlinable package var count: Int { rows.count }
 
-  /// How many bytes behind a field may be read, whatever they contain.
+  /// The number of bytes after a field that may be read, whatever they contain.
   package static let readableBytes = 8
 
   init(
@@ -26,7 +26,7 @@ package struct ResultWindow {
     self.columns = columns
   }
 
-  /// A window with one row of given values.
+  /// Calls `body` with a window of one row with given values.
   package static func with(_ row: [Value], _ body: (ResultWindow) throws -> Void) throws {
     var arena: [UInt8] = []
     let spans = row.map { value in
@@ -46,7 +46,7 @@ package struct ResultWindow {
     }
   }
 
-  /// The spelling of a row in a column, both counted from 0; nil for null.
+  /// The spelling of a row in a column, both numbered from 0; nil for null.
   @inlinable @inline(__always)
   package func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
     let (base, spans) = columns[column]
@@ -67,9 +67,9 @@ package struct ResultWindow {
     return length
   }
 
-  /// Where a column's spellings are, and how long they are in all.
+  /// The place and total length of a column's spellings.
   package struct Extent {
-    /// They are all in these bytes, perhaps with others; nil when there is none, or all are empty.
+    /// Bytes that contain all spellings, perhaps with others; nil when there are none, or all are empty.
     package let bytes: UnsafeRawBufferPointer?
     package let length: Int
   }
@@ -111,8 +111,8 @@ package final class WindowReader {
   private let columnIDs: [UInt32]
   private let decoded: [DecodedColumn]
 
-  /// When fewer than one row in this many is chosen, a leaf is read in pieces of `pieceRows` rows, and
-  /// pieces without a chosen row are skipped.
+  /// When fewer than one row in this many is chosen, a leaf is read in pieces of `pieceRows` rows, and pieces
+  /// without a chosen row are skipped.
   private static let sparse = 32
   private static let pieceRows = 512
 
@@ -123,9 +123,9 @@ package final class WindowReader {
 
   var columnCount: Int { columnIDs.count }
 
-  /// Calls `body` with windows that hold the chosen rows, in their order.
+  /// Calls `body` with windows of the chosen rows, in their order.
   ///
-  /// - Parameter body: also gets the row that the window's `rows` are relative to.
+  /// - Parameter body: also receives the row to which the window's `rows` are relative.
   package func read(
     _ leaf: Leaf, _ chosen: RowBits, withKeys: Bool,
     _ body: (ResultWindow, _ firstRow: Int) throws -> Void

@@ -2,7 +2,7 @@
 ///
 /// Thread rule: a plain value.
 package struct RowBits: Sendable, Equatable {
-  /// Rows of the leaf. Bits behind the last row are never set.
+  /// The number of rows in the leaf. Bits after the last row are never set.
   package let count: Int
   private var words: [UInt64]
 
@@ -38,7 +38,7 @@ package struct RowBits: Sendable, Equatable {
   package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
   package var isFull: Bool { population == count }
 
-  /// How many rows are in the set.
+  /// The number of rows in the set.
   package var population: Int { words.reduce(0) { $0 &+ $1.nonzeroBitCount } }
 
   package subscript(row: Int) -> Bool {
@@ -58,7 +58,7 @@ package struct RowBits: Sendable, Equatable {
     for index in words.indices { words[index] |= other.words[index] }
   }
 
-  /// The first row of the set at or behind `row`.
+  /// The first row of the set that is not before `row`.
   package func next(from row: Int) -> Int? {
     var index = row >> 6
     guard index < words.count else { return nil }
@@ -79,7 +79,7 @@ package struct RowBits: Sendable, Equatable {
     return nil
   }
 
-  /// Removes the first `dropped` rows of the set, and all behind the next `kept`.
+  /// Removes the first `dropped` rows of the set, and all after the next `kept`.
   package mutating func slice(dropping dropped: Int, keeping kept: Int) {
     var position = 0
     let end = dropped.addingReportingOverflow(kept)

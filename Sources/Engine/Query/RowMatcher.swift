@@ -1,4 +1,4 @@
-/// Applies a filter to single objects, without reading the table's others.
+/// Applies a filter to single objects, without reading the other objects of the table.
 ///
 /// Thread rule: one thread at a time, while the table's version is held.
 package final class RowMatcher {
@@ -6,10 +6,10 @@ package final class RowMatcher {
   private let filter: CompiledPredicate
   private let scan = LeafScan()
 
-  /// When at least one row in this many is asked about, all rows of a leaf are tested column by column.
+  /// When at least one row in this many is requested, all rows of a leaf are tested column by column.
   private static let sparse = 8
 
-  /// - Parameter other: another version of the table, whose columns the filter may name too; see
+  /// - Parameter other: another version of the table, whose columns the filter may also name; see
   ///   `CompiledPredicate.init(_:of:besides:)`.
   /// - Throws: `QueryError` when the filter does not fit the table's columns.
   package init(_ filter: Predicate, _ table: Table, besides other: Table? = nil) throws {
@@ -21,7 +21,7 @@ package final class RowMatcher {
       } ?? CompiledPredicate(filter, table.schema)
   }
 
-  /// Which of some objects match.
+  /// Returns for each of some objects whether it matches.
   ///
   /// - Parameter keys: of objects of the table, ascending; a key without an object does not match.
   /// - Complexity: O(k log n) for k keys; each leaf is opened once.
@@ -63,7 +63,7 @@ package final class RowMatcher {
 extension Predicate {
   /// The names of the columns that the predicate uses.
   package var columnNames: Set<String> {
-    // Without recursion: a predicate built in code may be nested too deeply for the stack.
+    // Without recursion: a predicate built in code may be too deep for the stack.
     var names: Set<String> = []
     var left = [self]
     while let predicate = left.popLast() {

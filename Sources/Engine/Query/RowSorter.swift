@@ -1,8 +1,8 @@
 /// Sorts rows by the bytes of `OrderedKey`; rows with equal bytes keep their order.
 ///
-/// With a limit, at most twice as many rows are kept; rows behind all those of a full set are not added.
+/// With a limit, it keeps at most twice as many rows; rows after all those of a full set are not added.
 struct RowSorter {
-  /// Where a row is.
+  /// The place of a row.
   struct RowPlace: Equatable {
     let leaf: Int32
     let row: Int32
@@ -19,14 +19,14 @@ struct RowSorter {
   private let limit: Int
   private var arena: [UInt8] = []
   private var entries: [Entry] = []
-  /// A key that at least `limit` rows precede or equal.
+  /// A key that is not less than those of at least `limit` rows.
   private var bound: [UInt8]?
 
   init(limit: Int?) {
     self.limit = limit ?? .max
   }
 
-  /// - Precondition: rows come in the order of their keys.
+  /// - Precondition: rows are added in the order of their keys.
   mutating func add(_ key: [UInt8], _ place: RowPlace) {
     if limit == 0 { return }
     if let bound, !key.lexicographicallyPrecedes(bound) { return }

@@ -1,4 +1,4 @@
-/// Reads rows in any order, one window at a time: leaf by leaf, copied to their places.
+/// Reads rows in any order, one window at a time: leaf by leaf, each row copied to its place.
 ///
 /// With more rows in a window each leaf is read fewer times; with fewer rows it takes less memory.
 struct SortedWindows {
@@ -7,7 +7,7 @@ struct SortedWindows {
   private let reader: WindowReader
 
   private static let windowRows = 1 << 18
-  /// A window of more bytes is read again with half the rows.
+  /// A window with more bytes is read again with half of the rows.
   private static let windowBytes = 64 << 20
 
   init(places: (leaves: [Leaf], places: [RowSorter.RowPlace]), _ reader: WindowReader) {
@@ -60,7 +60,7 @@ struct SortedWindows {
   }
 }
 
-/// A window's spellings, copied.
+/// A copy of a window's spellings.
 private struct WindowCopy {
   private let rowCount: Int
   private var arena: [UInt8] = []

@@ -6,8 +6,8 @@ package struct SpellingOrder: Sendable, Hashable {
 
   package init(_ reading: Reading) { self.reading = reading }
 
-  /// Whether a value comes behind another one. Null, NaN and spellings that are not values of the column come
-  /// before all values, and behind nothing.
+  /// Returns whether a value is greater than another one. Null, NaN and spellings that are not values of the
+  /// column are less than all values, and greater than nothing.
   package func isAbove(
     _ value: UnsafeRawBufferPointer?, _ other: UnsafeRawBufferPointer?
   ) -> Bool {

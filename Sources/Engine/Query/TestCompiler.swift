@@ -1,5 +1,5 @@
-/// Compiles one test: finds its column, and converts its literals to the form in which that column's values
-/// are compared.
+/// Compiles one test: resolves its column, and converts its literals to the form in which that column's
+/// values are compared.
 struct TestCompiler {
   private let test: ColumnTest
   private let column: Column
@@ -16,7 +16,7 @@ struct TestCompiler {
     self.init(test, schema.columns[index], schema.columnIDs[index], isNegated: isNegated)
   }
 
-  /// For a column that is found already.
+  /// Compiles a test of a column that was already resolved.
   init(_ test: ColumnTest, _ column: Column, _ id: UInt32, isNegated: Bool) {
     self.test = test
     self.column = column
@@ -134,7 +134,7 @@ struct TestCompiler {
 
   private func isIn(_ values: [Value]) throws(QueryError) -> CompiledPredicate {
     let present = values.filter { $0 != .null }
-    // Not equal to null is unknown: no value is certainly outside the list.
+    // Not equal to null is unknown, so no value is certainly outside the list.
     if present.count < values.count, isNegated { return .constant(false) }
     if isText {
       var texts: Set<[UInt8]> = []
@@ -314,9 +314,9 @@ struct TestCompiler {
   }
 }
 
-/// Naming columns in messages.
+/// Names of columns in messages.
 enum ColumnNames {
-  /// A message that there is no such column, with the name that may be meant.
+  /// The message for a missing column, with a similar name.
   static func unknown(_ name: String, among names: [String]) -> String {
     let problem = "there is no column '\(name)'"
     if let meant = nearest(to: name, among: names) {
@@ -326,7 +326,7 @@ enum ColumnNames {
     return problem + "; the columns are \(shown)\(names.count > 20 ? ", …" : "")"
   }
 
-  /// A name as it is written in an expression.
+  /// A name in the form for an expression.
   static func written(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy {
       $0 == 0x5F || (0x30...0x39).contains($0) || (0x41...0x5A).contains($0)
@@ -341,7 +341,7 @@ enum ColumnNames {
     let plain = simplified(name)
     if let same = names.first(where: { simplified($0) == plain }) { return same }
     if plain.count >= 3 {
-      // `Content` for `Content Rating`.
+      // For `Content`, suggests `Content Rating`.
       let longer = names.filter { simplified($0).starts(with: plain) }
       if longer.count == 1 { return longer[0] }
     }
@@ -354,9 +354,9 @@ enum ColumnNames {
     CaseFolding.fold(name).filter { $0 != 0x20 && $0 != 0x5F && $0 != 0x2D }
   }
 
-  /// The number of insertions, deletions and substitutions that turn one into the other.
+  /// The number of insertions, deletions and substitutions that turn one name into the other.
   private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
-    // Nobody mistypes such long names, and the cost is the product of the lengths.
+    // Such long names are not typing mistakes, and the cost is the product of the lengths.
     guard one.count <= 64, other.count <= 64 else { return .max }
     var previous = Array(0...other.count)
     for (row, byte) in one.enumerated() {

@@ -16,11 +16,11 @@ struct TextTest: Sendable {
     let isIncluded: Bool
   }
 
-  /// With `ignoresCase`, its texts are folded already.
+  /// With `ignoresCase`, its texts are already folded.
   let kind: Kind
   let ignoresCase: Bool
 
-  /// - Parameter room: memory for the folded text, reused from call to call.
+  /// - Parameter room: memory for the folded text, reused between calls.
   @inline(__always)
   func matches(_ text: UnsafeRawBufferPointer, room: inout [UInt8]) -> Bool {
     if !ignoresCase { return matches(text) }
@@ -53,9 +53,9 @@ struct TextTest: Sendable {
     }
   }
 
-  /// False when no text whose first eight bytes lie in these bounds can match.
+  /// Returns false when no text whose first eight bytes are within these bounds can match.
   func mayMatch(_ bounds: ClosedRange<UInt64>) -> Bool {
-    // Folded bytes say nothing about the stored ones.
+    // Folded bytes say nothing about stored ones.
     if ignoresCase { return true }
     switch kind {
     case .equal(let wanted): return bounds.contains(Self.prefix(wanted, filler: 0))
@@ -74,7 +74,7 @@ struct TextTest: Sendable {
     bounds.overlaps(Self.prefix(prefix, filler: 0)...Self.prefix(prefix, filler: .max))
   }
 
-  /// The first eight bytes as a number that orders like them.
+  /// The first eight bytes as a number with the same order.
   private static func prefix(_ bytes: [UInt8], filler: UInt8) -> UInt64 {
     (0..<8).reduce(0) { $0 << 8 | UInt64($1 < bytes.count ? bytes[$1] : filler) }
   }

@@ -3,7 +3,7 @@
 struct VersionColumns {
   private let own: TableSchema
   private let other: TableSchema
-  /// Whether `own` is of the later version.
+  /// True when `own` is from the later version.
   private let isNewer: Bool
 
   init(own: TableSchema, other: TableSchema, isNewer: Bool) {
@@ -13,7 +13,7 @@ struct VersionColumns {
   /// - Throws: `QueryError` when neither version has the column, or the test fits its type in neither.
   func compile(_ test: ColumnTest, isNegated: Bool) throws(QueryError) -> CompiledPredicate {
     guard let found = find(test.column) else {
-      // Throws an error that lists the columns.
+      // Throws the error that lists the columns.
       let (newest, oldest) = isNewer ? (own, other) : (other, own)
       let known = newest.columns.map(\.name)
       throw QueryError(
@@ -22,7 +22,7 @@ struct VersionColumns {
           test.column,
           among: known + oldest.columns.map(\.name).filter { !known.contains($0) }))
     }
-    // The types of both versions, in the order in which they are tried: the later version's comes first.
+    // The types of both versions in the order in which they are tried, that of the later version first.
     var readings: [Column] = []
     if let mine = found.own, let theirs = found.other, !isNewer, mine.canBeRead(as: theirs) {
       readings.append(theirs)
@@ -36,7 +36,7 @@ struct VersionColumns {
         failure = failure ?? error
       }
     }
-    // Then the test must be valid in the other version.
+    // The test must then be valid in the other version.
     guard let theirs = found.other else {
       throw failure ?? QueryError(position: test.columnPosition, reason: "there is no such column")
     }
@@ -49,7 +49,7 @@ struct VersionColumns {
     return .constant(false)
   }
 
-  /// A column by its name in the later version, or else in the earlier one.
+  /// Finds a column by its name in the later version, or otherwise in the earlier one.
   private func find(_ name: String) -> (id: UInt32, own: Column?, other: Column?)? {
     func column(_ id: UInt32, _ schema: TableSchema) -> Column? {
       schema.columnIDs.firstIndex(of: id).map { schema.columns[$0] }
@@ -61,7 +61,7 @@ struct VersionColumns {
     if let place {
       id = newest.columnIDs[place]
       if column(id, oldest) == nil, let earlier, column(oldest.columnIDs[earlier], newest) == nil {
-        // The later version has another column of this name; the earlier one was dropped.
+        // The later version has another column of this name; the earlier one was removed.
         let ids = (new: id, old: oldest.columnIDs[earlier])
         return isNewer
           ? (ids.new, newest.columns[place], oldest.columns[earlier])
@@ -77,7 +77,7 @@ struct VersionColumns {
 }
 
 extension Column {
-  /// Whether every value's spelling is also a value of the other column's type.
+  /// Returns whether every value's spelling is also a value of the other column's type.
   fileprivate func canBeRead(as other: Column) -> Bool {
     if reading == other.reading { return true }
     switch other.type {

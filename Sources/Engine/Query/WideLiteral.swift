@@ -1,7 +1,7 @@
-/// A decimal or a UUID in an expression, by the values next to it.
+/// A decimal or a UUID in an expression, by its neighbouring values.
 struct WideLiteral: Sendable, Equatable {
-  /// The greatest value that is not above the literal, and the least that is not below it; equal when the
-  /// literal is a value. Nil: there is none.
+  /// The greatest value that is not above the literal, and the least one that is not below it; equal when the
+  /// literal is a value. Nil when there is none.
   private let below: WideNumber?
   private let above: WideNumber?
 
@@ -12,7 +12,7 @@ struct WideLiteral: Sendable, Equatable {
 
   init(_ wide: WideNumber) { self.init(wide, wide) }
 
-  /// A double means the number that its shortest digits spell: 0.1 is a tenth.
+  /// A double is the number that its shortest digits spell: 0.1 is a tenth.
   ///
   /// - Precondition: it is not NaN.
   init(_ double: Double) {
@@ -24,12 +24,12 @@ struct WideLiteral: Sendable, Equatable {
       self = double > 0 ? WideLiteral(.highest, nil) : WideLiteral(nil, .lowest)
       return
     }
-    // It has more digits behind the point than decimals have.
+    // It has more digits after the point than decimals have.
     let cut = WideNumber(Self.cut(double))
     self = double > 0 ? WideLiteral(cut, cut.next) : WideLiteral(cut.previous, cut)
   }
 
-  /// The number without the digits that a decimal cannot hold.
+  /// The number without the digits that a decimal cannot have.
   private static func cut(_ double: Double) -> ExactDecimal {
     var text = double.description
     let parts = text.withUTF8 { NumberSpelling.scan(SpellingView(UnsafeRawBufferPointer($0))) }

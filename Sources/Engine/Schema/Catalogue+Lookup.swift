@@ -1,8 +1,8 @@
 import Base
 
-/// Finding a table among many, and adding, renaming and ordering tables.
+/// Finds a table among many, and adds, renames and orders tables.
 extension Catalogue {
-  /// The place of a table among `tables`; nil when there is none.
+  /// The index of a table in `tables`; nil when there is none.
   ///
   /// - Complexity: O(log n).
   func place(number: UInt32) -> Int? {
@@ -15,10 +15,10 @@ extension Catalogue {
   /// - Complexity: O(log n).
   func place(named name: String) -> Int? { numbers[name].flatMap { place(number: $0) } }
 
-  /// The table of that name, companions included.
+  /// The table with that name, perhaps a companion.
   func table(named name: String) -> TableEntry? { place(named: name).map { tables[$0] } }
 
-  /// The table of that name; nil when programs have none.
+  /// The table of programs with that name; nil when there is none.
   package func programTable(_ name: String) -> TableEntry? {
     Self.isReserved(name) ? nil : table(named: name)
   }
@@ -26,20 +26,20 @@ extension Catalogue {
   /// The table of that number.
   func table(number: UInt32) -> TableEntry? { place(number: number).map { tables[$0] } }
 
-  /// Adds a table of a new name and number.
+  /// Adds a table with a new name and number.
   mutating func add(_ table: TableEntry) {
     tables.append(table)
     numbers[table.name] = table.number
   }
 
-  /// Adds a table that existed before. No table has its name or number; it is placed by its number.
+  /// Adds a table that existed before, at the place of its number. No table has its name or number.
   mutating func insert(_ table: TableEntry) {
     let place = tables.firstIndex { $0.number > table.number } ?? tables.count
     tables.insert(table, at: place)
     numbers[table.name] = table.number
   }
 
-  /// Gives the table at a place a name that no other has.
+  /// Renames the table at an index; no other table has the new name.
   mutating func rename(at place: Int, to name: String) {
     if numbers[tables[place].name] == tables[place].number { numbers[tables[place].name] = nil }
     tables[place].name = name

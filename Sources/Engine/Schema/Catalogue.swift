@@ -1,6 +1,6 @@
 import Base
 
-/// The root block of a version: every table with its schema, its tree, and what goes with it.
+/// The root block of a version: every table with its schema, its tree, and related data.
 ///
 ///     0  1  kind, 'C'
 ///     1  1  form: 1 with a history, 2 with keys of several columns, 3 with both, else 0
@@ -24,15 +24,15 @@ package struct Catalogue: Sendable, Equatable {
     package var name: String
     package var schema: BlockReference
     package var root: TreeRoot
-    /// The key the next object gets; keys are never used again.
+    /// The key of the next object; keys are never reused.
     package var nextKey: Int64
-    /// The index of the primary key, in the order in which its runs were written.
+    /// The index of the primary key: runs in the order in which they were written.
     package var index: [IndexRun]
     /// The secondary indexes, by ascending number of their columns.
     package var valueIndexes: [Index]
-    /// Whether the primary key has several columns; the same as in the schema, known without reading it.
+    /// True when the primary key has several columns, as in the schema, but known without reading that.
     package var hasCompoundKey = false
-    /// Small values kept with the table in the same transaction, such as an import's checkpoint.
+    /// Small values stored with the table in the same transaction, such as an import's checkpoint.
     package var notes: [String: [UInt8]]
 
     package init(number: UInt32, name: String) {
@@ -54,8 +54,8 @@ package struct Catalogue: Sendable, Equatable {
 
     /// Makes the indexes read spellings as their columns do.
     ///
-    /// - Throws: `DecodingFailure` when an index is of no column of the schema, or of another type, or the
-    ///   number of the key's columns contradicts the catalogue.
+    /// - Throws: `DecodingFailure` when an index is not for a column of the schema, or for another type, or
+    ///   the number of the key's columns contradicts the catalogue.
     package mutating func checkIndexes(_ schema: TableSchema) throws(DecodingFailure) {
       guard hasCompoundKey == (schema.keyColumns.count > 1) else {
         throw DecodingFailure(
@@ -81,7 +81,7 @@ package struct Catalogue: Sendable, Equatable {
     /// The column's permanent number.
     package var column: UInt32
     package var code: ValueCode
-    /// In the order in which they were written.
+    /// The runs in the order in which they were written.
     package var runs: [IndexRun]
 
     package init(column: UInt32, _ code: ValueCode, runs: [IndexRun] = []) {
@@ -117,55 +117,55 @@ package struct Catalogue: Sendable, Equatable {
   }
 
   package var nextTableNumber: UInt32 = 1
-  /// The number that programs give to the tables' schema; see `Schema`.
+  /// The version of the tables' schema, set by programs; see `Schema`.
   package var schemaVersion: UInt64 = 0
-  /// In the order in which they were made. Tables come, go and change their names by the methods of
-  /// `Catalogue+Lookup.swift`.
+  /// The tables in the order of creation. The methods of `Catalogue+Lookup.swift` add, remove and rename
+  /// tables.
   package internal(set) var tables: [TableEntry] = []
-  /// The kept versions and their wanted number; nil when there are no such facts.
+  /// The kept versions and their limit; nil when there are none.
   package var history: BlockReference?
   /// The origin of this version; written only with a history.
   package var origin = VersionOrigin()
   /// The tables' numbers by name.
   var numbers: [String: UInt32] = [:]
 
-  /// All tables have at most so many objects: counts and places among them stay far from overflow.
+  /// The maximum number of objects of all tables together, so that counts and positions never overflow.
   package static let mostObjects: UInt64 = 1 << 48
 
   package init() {}
 
   // MARK: Companions
 
-  /// True for names that no table of a program has: they begin with a zero byte.
+  /// Returns whether a name begins with a zero byte, like no name of a program's table.
   package static func isReserved(_ name: String) -> Bool { name.utf8.first == 0 }
 
-  /// The name of a table that keeps data for another one, by that one's number: renaming that one changes
-  /// nothing here. Programs do not see such a table; checks, copies and counts of blocks do.
+  /// The name of a table that stores data for another one, by that table's number, which renaming does not
+  /// change. Programs do not see such a table; checks, copies and counts of blocks do.
   package static func companionName(_ purpose: String, of number: UInt32) -> String {
     "\0\(purpose) of table \(number)"
   }
 
-  /// True for the name of a companion of the table of that number.
+  /// Returns whether a name is that of a companion of the table with that number.
   static func isCompanion(_ name: String, of number: UInt32) -> Bool {
     isReserved(name) && name.hasSuffix(companionName("", of: number).dropFirst())
   }
 
-  /// The name of a table that keeps data for the file as a whole. It stays as it is when an older version
-  /// becomes the newest again.
+  /// The name of a table that stores data for the file as a whole. Restoring an older version does not change
+  /// it.
   package static func ownName(_ purpose: String) -> String { "\0\(purpose)\(ownEnding)" }
   private static let ownEnding = " of the file"
 
-  /// True for the name of a table that keeps data for the file.
+  /// Returns whether a name is that of a table that stores data for the file.
   static func isOwn(_ name: String) -> Bool { isReserved(name) && name.hasSuffix(ownEnding) }
 
-  /// Whether some table has a primary key of several columns.
+  /// True when some table has a primary key of several columns.
   package var hasCompoundKeys: Bool { tables.contains(where: \.hasCompoundKey) }
 
-  /// Whether a version with this catalogue must be marked as having keys of several columns. A version that
-  /// it keeps, or a pending table, may have one even if its own tables have none; the catalogues of those are
-  /// not read.
+  /// Returns whether a version with this catalogue must be marked as having keys of several columns. A
+  /// version that it keeps, or a pending table, may have one even if its own tables have none; those
+  /// catalogues are not read.
   ///
-  /// - Parameter record: the version before, whose kept versions stay kept.
+  /// - Parameter record: the previous version, whose kept versions stay kept.
   func hasCompoundKeys(after record: VersionRecord) -> Bool {
     hasCompoundKeys || history != nil && record.hasCompoundKeys
   }
@@ -210,7 +210,7 @@ package struct Catalogue: Sendable, Equatable {
     return writer.bytes
   }
 
-  /// The catalogue that decoding `encode()` gives.
+  /// The catalogue as decoded from `encode()`.
   var asStored: Catalogue {
     var stored = self
     if history == nil { stored.origin = VersionOrigin() }
@@ -253,7 +253,7 @@ package struct Catalogue: Sendable, Equatable {
           what: "the number of table '\(table.name)' is out of range, or another table's",
           offset: reader.offset)
       }
-      // No table exceeds the limit: the sum does not overflow before it is checked.
+      // No table exceeds the limit, so the sum does not overflow before the check.
       objects += table.root.count
       guard objects <= Self.mostObjects else {
         throw DecodingFailure(what: "the tables have too many objects", offset: reader.offset)
@@ -297,7 +297,7 @@ package struct Catalogue: Sendable, Equatable {
     guard table.nextKey > 0 else {
       throw DecodingFailure(what: "the next key is \(table.nextKey)", offset: reader.offset)
     }
-    // Keys are given from 1 on, each once.
+    // Keys are assigned from 1 on, each once.
     guard
       level == 0
         || (firstKey > 0 && firstKey < table.nextKey && objects > 0 && objects <= mostObjects

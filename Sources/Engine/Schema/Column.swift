@@ -3,24 +3,23 @@
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Column: Sendable, Hashable {
-  /// Not empty, and no other column of the table has it.
+  /// The name: not empty, and unique in the table.
   public var name: String
-  /// How its spellings are read as values.
+  /// The type as which its spellings are read.
   public var type: ColumnType
   /// Whether its values may be null.
   public var isNullable: Bool
-  /// The value of objects that are added by the names of columns, or by an import, without this one; nil
-  /// means null.
+  /// The value of objects that are added without this column, by column names or by an import; nil for null.
   public var `default`: Value?
-  /// How its values are spelled; nil: as `Value.init(spelling:type:)` says.
+  /// How its values are spelled; nil for the spellings of `Value.init(spelling:type:)`.
   public var notation: Notation?
 
   /// - Parameters:
-  ///   - name: not empty.
-  ///   - type: of its values.
+  ///   - name: the name, not empty.
+  ///   - type: the type of its values.
   ///   - nullable: whether its values may be null.
-  ///   - default: the value of objects that are added without one; of the type, or nil.
-  ///   - notation: how its values are spelled, where that is not the canonical way; of the type, or nil.
+  ///   - default: the value of objects that are added without one, of the column's type; nil for null.
+  ///   - notation: how its values are spelled, for the column's type; nil for the canonical spelling.
   public init(
     _ name: String, _ type: ColumnType, nullable: Bool = true, default: Value? = nil,
     notation: Notation? = nil
@@ -32,7 +31,7 @@ public struct Column: Sendable, Hashable {
     self.notation = notation
   }
 
-  /// The most bytes of a default's spelling: the schema is read whenever a table is opened.
+  /// The maximum bytes of a default's spelling, as the schema is read whenever a table is opened.
   static let maximumDefaultBytes = 1 << 16
 
   var withoutNotation: Column {
@@ -44,13 +43,13 @@ public struct Column: Sendable, Hashable {
   /// How its spellings are read.
   package var reading: Reading { Reading(type, notation) }
 
-  /// A value as the column keeps it; see `Notation.stored`.
+  /// A value in the form that the column stores; see `Notation.stored`.
   func stored(_ value: Value) -> Value { notation?.stored(value) ?? value }
 
   /// The default, or null.
   package var filling: Value { self.default ?? .null }
 
-  /// Why this is not a possible column, in words; nil when it is.
+  /// Why the column is invalid, in words; nil when it is valid.
   var problem: String? {
     if name.isEmpty { return "a column has no name" }
     if let notation, notation.type != type {
@@ -66,7 +65,7 @@ public struct Column: Sendable, Hashable {
     return nil
   }
 
-  /// The column as a schema keeps it: null is no default, and the default is of the column's type.
+  /// The column as stored in a schema: null is not a default, and the default has the column's type.
   var normal: Column {
     var column = self
     if column.default == .null { column.default = nil }
@@ -82,7 +81,7 @@ public struct Column: Sendable, Hashable {
 }
 
 extension Value {
-  /// The value as it is spelled, for messages.
+  /// The value's spelling, for messages.
   var described: String {
     switch self {
     case .null: "null"

@@ -1,15 +1,15 @@
 import Base
 
-/// The columns of a table that a program has declared by its `Schema`. Imports do not change their types, nor
-/// the key, and a later declaration must account for them. Anybody may add other columns.
+/// The columns of a table that a program has declared by its `Schema`. Imports do not change their types or
+/// the key, and a later declaration must account for them. Other columns may be added by anyone.
 ///
-/// Kept with the table as a note, as the columns' numbers: four bytes each.
+/// Stored with the table as a note with the columns' numbers, four bytes each.
 package enum DeclaredColumns {
-  /// The name under which a table keeps them.
+  /// The name of the note.
   package static let note = "declared columns"
 }
 
-/// Some columns' numbers as bytes.
+/// The numbers of columns as bytes.
 package enum ColumnNumbers {
   package static func encode(_ columns: Set<UInt32>) -> [UInt8] {
     var writer = ByteWriter()
@@ -17,7 +17,7 @@ package enum ColumnNumbers {
     return writer.bytes
   }
 
-  /// True when these are whole numbers, ascending, below the one that the table's next column gets.
+  /// Returns whether the bytes are ascending numbers below that of the table's next column.
   package static func areValid(_ bytes: [UInt8], next: UInt32) -> Bool {
     let columns = decode(bytes)
     return bytes.count % 4 == 0 && encode(columns) == bytes && columns.allSatisfy { $0 < next }
@@ -33,10 +33,10 @@ package enum ColumnNumbers {
   }
 }
 
-/// A table of the file, to be compared with a program's declaration.
+/// A table of the file, for comparison with a program's declaration.
 struct FoundTable {
   let definition: TableDefinition
-  /// The names of the columns that a program has declared before; nil when none has declared the table.
+  /// The names of the columns that a program has declared before; nil when the table was not declared.
   let declared: Set<String>?
 
   /// - Parameter note: the table's note `DeclaredColumns.note`.
@@ -45,14 +45,14 @@ struct FoundTable {
     declared = note.map { schema.names(of: ColumnNumbers.decode($0)) }
   }
 
-  /// True when the program has declared exactly these columns before.
+  /// Returns whether exactly these columns were declared before.
   func isMarked(as wanted: TableDefinition) -> Bool {
     declared == Set(wanted.columns.map(\.name))
   }
 }
 
 extension TableSchema {
-  /// The names of those columns that the schema has.
+  /// The names of the given columns that the schema has.
   func names(of ids: some Sequence<UInt32>) -> Set<String> {
     let ids = Set(ids)
     return Set(zip(columnIDs, columns).filter { ids.contains($0.0) }.map(\.1.name))

@@ -1,7 +1,7 @@
 import Base
 
-/// The versions that a database keeps, beside the newest: a block of its own, to which the catalogue of the
-/// newest version refers, so that a commit which keeps nothing new does not write it again.
+/// The versions that a database keeps in addition to the newest: a block of its own, referred to by the
+/// catalogue of the newest version, so that a commit that keeps nothing new does not rewrite it.
 ///
 ///     0  1  kind, 'H'
 ///     1  1  form: 0, or 1 with pending tables
@@ -13,19 +13,19 @@ import Base
 package struct History: Sendable, Equatable {
   static let kind: UInt8 = 0x48
 
-  /// The most versions that are kept automatically.
+  /// The maximum number of versions kept automatically.
   package static let mostKept: UInt32 = 1000
-  /// The most versions with a tag: readers may hold all of them at once, with the others.
+  /// The maximum number of versions with a tag: readers may hold all of them at once, with the others.
   package static let mostTagged = 500
 
-  /// How many versions are kept automatically; an import may set another number.
+  /// The number of versions kept automatically; an import may set another number.
   package var limit: UInt32 = 0
   /// Ascending.
   package var kept: [KeptRoot] = []
   /// Pending tables, in the order in which they were begun.
   package var pending: [PendingRoot] = []
 
-  /// The most pending tables.
+  /// The maximum number of pending tables.
   package static let mostPending = 100
 
   package init() {}
@@ -45,7 +45,7 @@ package struct History: Sendable, Equatable {
     return writer.bytes
   }
 
-  /// - Parameter newest: the version with this history; the kept versions are older.
+  /// - Parameter newest: the version with this history, newer than the kept versions.
   package init(
     decoding bytes: UnsafeRawBufferPointer, of newest: UInt64
   ) throws(DecodingFailure) {
@@ -103,19 +103,19 @@ package struct History: Sendable, Equatable {
 
   // MARK: Finding
 
-  /// The place of a version; nil when it is not kept.
+  /// The index of a version; nil when it is not kept.
   package func place(of version: UInt64) -> Int? {
     let place = partitionPoint(kept.indices) { kept[$0].record.version >= version }
     return place < kept.count && kept[place].record.version == version ? place : nil
   }
 
-  /// The place of the kept version with a tag.
+  /// The index of the kept version with a tag.
   package func place(tagged tag: String) -> Int? { kept.firstIndex { $0.tags.contains(tag) } }
 
   // MARK: Dropping
 
-  /// Drops the oldest automatically kept versions, down to `most`. Versions with a tag stay, and do not
-  /// count.
+  /// Drops the oldest automatically kept versions, down to `most`. Versions with a tag stay and are not
+  /// counted.
   package mutating func letGo(beyond most: Int) {
     var surplus = kept.count { $0.isAutomatic && $0.tags.isEmpty } - most
     kept.removeAll { root in
@@ -180,8 +180,7 @@ package struct KeptRoot: Sendable, Equatable {
   }
 }
 
-/// When a version was made, and by which program or command. Known from the first version on that keeps
-/// others.
+/// When and by which program or command a version was made. Known since the first version that keeps others.
 package struct VersionOrigin: Sendable, Equatable {
   /// 0: unknown.
   package var secondsSince1970: Int64

@@ -1,10 +1,10 @@
 import Base
 
-/// The bytes of a primary key, for computing its code and for comparing keys.
+/// The bytes of a primary key, for computing its code and comparing keys.
 ///
-/// The key of one column is the spelling there. The key of several is the tuple of their spellings, each with
-/// its length before it (4 bytes), so that ("a", "bc") and ("ab", "c") are two keys. Tuples are made for
-/// looking keys up and are not stored: objects have the spellings in their columns.
+/// The key of one column is the spelling in that column. The key of several columns is the tuple of their
+/// spellings, each preceded by its length (4 bytes), so that ("a", "bc") and ("ab", "c") are two keys. Tuples
+/// are made for looking keys up and are not stored: objects have the spellings in their columns.
 package enum KeyTuple {
   /// Adds a part to the bytes of a key of several columns.
   @inline(__always)
@@ -24,7 +24,7 @@ package enum KeyTuple {
     return bytes
   }
 
-  /// The spellings in a key's bytes; nil when these are not the key of that number of columns.
+  /// The spellings in a key's bytes; nil when these are not a key of that number of columns.
   package static func parts(_ bytes: UnsafeRawBufferPointer, columns: Int) -> [[UInt8]]? {
     if columns == 1 { return [Array(bytes)] }
     var reader = ByteReader(bytes)
@@ -38,9 +38,9 @@ package enum KeyTuple {
     return reader.remaining == 0 ? parts : nil
   }
 
-  /// A key for messages: `a`, or `a, b` of several columns.
+  /// A key for messages: `a`, or `a, b` for several columns.
   ///
-  /// - Parameter most: how many bytes of each part are shown.
+  /// - Parameter most: the maximum number of bytes shown of each part.
   package static func described(
     _ bytes: UnsafeRawBufferPointer, columns: Int, mostBytes most: Int = .max
   ) -> String {
@@ -50,12 +50,12 @@ package enum KeyTuple {
 }
 
 extension KeyTuple {
-  /// Whether an object has a key.
+  /// Returns whether an object has a key.
   ///
   /// - Parameters:
-  ///   - bytes: of the key.
-  ///   - columns: how many the key has.
-  ///   - part: the object's spelling in one of them, counted from 0; nil for null.
+  ///   - bytes: the bytes of the key.
+  ///   - columns: the number of the key's columns.
+  ///   - part: returns the object's spelling in one of them, by index; nil for null.
   @inline(__always)
   package static func areEqual(
     _ bytes: UnsafeRawBufferPointer, columns: Int, _ part: (Int) -> UnsafeRawBufferPointer?
@@ -75,17 +75,17 @@ extension KeyTuple {
   }
 }
 
-/// The keys of many rows, one after the other: tuples of the spellings in several columns.
+/// The keys of many rows: tuples of the spellings in several columns.
 package struct KeyTuples: Sendable {
-  /// How many columns the key has.
+  /// The number of the key's columns.
   package let columns: Int
   package private(set) var bytes: [UInt8] = []
-  /// Relative to the start of `bytes`; null for a key with a part that is null.
+  /// Relative to the start of `bytes`; null for a key with a null part.
   package private(set) var spans: [TextSpan] = []
 
   package init(columns: Int) { self.columns = columns }
 
-  /// - Parameter part: the row's spelling in a column of the key, counted from 0; nil for null.
+  /// - Parameter part: returns the row's spelling in a column of the key, by index; nil for null.
   /// - Throws: `EngineError.tooLarge`.
   package mutating func append(_ part: (Int) throws -> UnsafeRawBufferPointer?) throws {
     let start = bytes.count
@@ -102,7 +102,7 @@ package struct KeyTuples: Sendable {
     spans.append(TextSpan(offset: offset, length: length))
   }
 
-  /// The bytes of a row's key; empty where a part of it is null.
+  /// The bytes of a row's key; empty when a part of it is null.
   package func bytes(ofRow row: Int) -> [UInt8] {
     if spans[row].isNull { return [] }
     return withKeys { base, keys in Array(keys[row].bytes(from: base)) }
@@ -121,7 +121,7 @@ package struct KeyTuples: Sendable {
     var none: UInt8 = 0
     return try bytes.withUnsafeBytes { bytes in
       try spans.withUnsafeBufferPointer { spans in
-        // Without bytes nothing is read: any address will do.
+        // Without bytes nothing is read: any address is valid.
         try withUnsafePointer(to: &none) {
           try body(bytes.baseAddress ?? UnsafeRawPointer($0), spans)
         }

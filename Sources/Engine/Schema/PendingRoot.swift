@@ -1,25 +1,25 @@
 import Base
 
-/// A pending table, which a run is making beside the visible one: see `docs/design.md`, "Pending tables".
+/// A pending table, which an import builds beside the visible one: see `docs/design.md`, "Pending tables".
 ///
 ///     number of the table 4 · zero 4 · since 8 · objects 8 · when it was begun 8 ·
 ///     reference to the catalogue of what is being made 24 · reference to the catalogue of what was there 24
 ///     (zeros: there was no table) · name (length 4, UTF-8) · what makes it (length 4, UTF-8)
 package struct PendingRoot: Sendable, Equatable {
-  /// The number that the table has, or will have.
+  /// The number of the table.
   package var table: UInt32
-  /// The name that the table will have.
+  /// The name of the table after its publication.
   package var name: String
-  /// The version before the one in which it was begun.
+  /// The version from which it was begun.
   package var since: UInt64
   /// The number of its objects so far.
   package var objects: UInt64 = 0
-  /// When it was begun, and by which run.
+  /// When and by which import run it was begun.
   package var begun: VersionOrigin
-  /// A catalogue of the pending table and of its companions.
+  /// A catalogue with the pending table and its companions.
   package var root: BlockReference
-  /// The same of the visible table at the time when the pending one was begun; nil: there was none. Its
-  /// blocks stay unchanged until the pending table is published or dropped.
+  /// The catalogue with the visible table as it was when the pending one was begun; nil when there was none.
+  /// Its blocks stay unchanged until the pending table is published or dropped.
   package var base: BlockReference?
 
   package init(
@@ -82,7 +82,7 @@ package struct PendingRoot: Sendable, Equatable {
       secondsSince1970: seconds, what: try reader.readText("what makes a pending table"))
   }
 
-  /// Its catalogues as version records, through which all its blocks are reached.
+  /// Its catalogues as version records, through which all of its blocks are reached.
   ///
   /// - Parameter version: a version with this pending table.
   package func records(in version: VersionRecord) -> (pending: VersionRecord, base: VersionRecord?)
@@ -98,9 +98,9 @@ package struct PendingRoot: Sendable, Equatable {
 extension VersionRoots {
   /// The table of a pending root, with its companions.
   ///
-  /// - Parameter isBase: true for the visible table at the time when the pending one was begun.
+  /// - Parameter isBase: true for the visible table as it was when the pending one was begun.
   /// - Returns: nil when there was no such table.
-  /// - Throws: `BlockError`, `DecodingFailure` when the block is damaged, or of another table.
+  /// - Throws: `BlockError`, `DecodingFailure` when the block is damaged or belongs to another table.
   package static func pending(
     _ pending: PendingRoot, in version: VersionRecord, _ blocks: BlockReader, isBase: Bool = false
   ) throws -> VersionRoots? {
@@ -124,8 +124,8 @@ extension VersionRoots {
 }
 
 extension History {
-  /// The roots that a version with this history reaches beside its own tables: the kept versions and, under
-  /// its own number, the pending tables.
+  /// The roots that a version with this history reaches in addition to its own tables: the kept versions and,
+  /// under its own number, the pending tables.
   package func records(in version: VersionRecord) -> [VersionRecord] {
     kept.map(\.record)
       + pending.flatMap { root in

@@ -1,4 +1,4 @@
-/// The tables that a program expects in its database, and the number of this expectation.
+/// The tables that a program expects in its database, with a version number.
 ///
 ///     let schema = Schema(
 ///       version: 2,
@@ -9,35 +9,35 @@
 ///           key: "id")
 ///       ])
 ///
-/// Given to `Database.Options.schema`, it is compared with the file when that is opened. Raise the version
-/// with every change to the tables, and give `Database.Options.migration` what is to be done to files of
-/// older versions.
+/// As `Database.Options.schema` it is compared with the file when that is opened. Raise the version with
+/// every change to the tables, and set `Database.Options.migration` to a closure that changes files of older
+/// versions.
 ///
-/// **Imports** into a declared table leave its columns' types and its key as they are: records with
-/// values that do not fit are rejected. They may add columns and tables, which this schema's
-/// program does not see unless it asks for them: see `allowsOthers`.
+/// **Imports** into a declared table keep its columns' types and its key: records with values that do not fit
+/// are rejected. They may add columns and tables, which this schema's program does not see unless it requests
+/// them: see `allowsOthers`.
 ///
-/// The order of tables and columns is not compared: columns that were added later stand behind the others
-/// in older files, so that programs should name them.
+/// The order of tables and columns is not compared: columns added later are after the others in older files,
+/// so programs should use their names.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct Schema: Sendable, Hashable {
-  /// From 0 up; a file that no program has given a version has 0.
+  /// From 0; 0 is also the version of a file for which no program has set one.
   public var version: UInt64
-  /// In any order, each name once.
+  /// The tables in any order, with distinct names.
   public var tables: [TableDefinition]
-  /// Whether the file may have tables and columns that no program has declared; true at first, since an
-  /// import may have added them. A column that may not be null and has no default is refused even so: objects
-  /// could not be added without it.
+  /// Whether the file may have undeclared tables and columns; true by default, since an import may have added
+  /// them. An undeclared column without null and default is always refused, because objects could not be
+  /// added without it.
   ///
-  /// Tables and columns that an earlier version of the schema declared, and this one does not, are refused in
-  /// any case: the migration must account for them.
+  /// Tables and columns that an earlier version of the schema declared, and this one does not, are always
+  /// refused: the migration must account for them.
   public var allowsOthers = true
 
   /// - Parameters:
-  ///   - version: raised with every change to the tables.
-  ///   - tables: all that the program expects.
-  ///   - allowsOthers: whether the file may have tables and columns that no program has declared.
+  ///   - version: the version, raised with every change to the tables.
+  ///   - tables: all tables that the program expects.
+  ///   - allowsOthers: whether the file may have undeclared tables and columns.
   public init(version: UInt64, tables: [TableDefinition], allowsOthers: Bool = true) {
     self.version = version
     self.tables = tables
@@ -45,16 +45,16 @@ public struct Schema: Sendable, Hashable {
   }
 }
 
-/// A table as a program expects it.
+/// A table that a program expects.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct TableDefinition: Sendable, Hashable {
-  /// Not empty, and no other table has it.
+  /// The name: not empty, and unique.
   public var name: String
-  /// At least one.
+  /// The columns, at least one.
   public var columns: [Column]
-  /// The names of the columns that together are the primary key, in its order. They are never null, whatever
-  /// the columns say. Empty for a table without.
+  /// The names of the primary key's columns, in its order; empty for a table without a key. These columns are
+  /// never null, whatever the columns say.
   public var keys: [String]
   /// The name of the primary key's only column; nil for a table without a key, or with one of several
   /// columns: see `keys`.
@@ -66,18 +66,18 @@ public struct TableDefinition: Sendable, Hashable {
   public var indexes: [String]
 
   /// - Parameters:
-  ///   - name: not empty.
-  ///   - columns: at least one, each name once.
-  ///   - key: the name of the primary key's column; nil for a table without.
+  ///   - name: the name, not empty.
+  ///   - columns: at least one, with distinct names.
+  ///   - key: the name of the primary key's column; nil for a table without a key.
   ///   - indexes: the names of the columns with a secondary index.
   public init(_ name: String, columns: [Column], key: String? = nil, indexes: [String] = []) {
     self.init(name, columns: columns, keys: key.map { [$0] } ?? [], indexes: indexes)
   }
 
   /// - Parameters:
-  ///   - name: not empty.
-  ///   - columns: at least one, each name once.
-  ///   - keys: the names of the columns that together are the primary key, in its order.
+  ///   - name: the name, not empty.
+  ///   - columns: at least one, with distinct names.
+  ///   - keys: the names of the primary key's columns, in its order.
   ///   - indexes: the names of the columns with a secondary index.
   public init(_ name: String, columns: [Column], keys: [String], indexes: [String] = []) {
     self.name = name

@@ -9,10 +9,10 @@ struct SchemaComparison {
   private(set) var missingIndexes: [(table: String, column: String)] = []
   private(set) var surplusIndexes: [(table: String, column: String)] = []
 
-  /// Whether undeclared tables and columns are accepted.
+  /// Whether undeclared tables and columns are allowed.
   private let allowsOthers: Bool
 
-  /// - Throws: `EngineError.invalidSchema` when a declaration is not possible.
+  /// - Throws: `EngineError.invalidSchema` when a declaration is invalid.
   init(_ schema: Schema, file: [FoundTable]) throws(EngineError) {
     allowsOthers = schema.allowsOthers
     var names: Set<String> = []
@@ -35,7 +35,7 @@ struct SchemaComparison {
     }
   }
 
-  /// A declaration in the file's form: the key is never null, and null is no default.
+  /// A declaration in the file's form: the key is never null, and null is not a default.
   private static func normal(
     _ definition: TableDefinition
   ) throws(EngineError) -> TableDefinition {
@@ -61,7 +61,7 @@ struct SchemaComparison {
         add(wanted, "column '\(column.name)' (\(column.described)) is missing from the file")
         continue
       }
-      // The notation is not compared: the file alone decides how values are spelled.
+      // Notations are not compared, as only the file decides how values are spelled.
       if column.withoutNotation == other.withoutNotation { continue }
       if column.type != other.type, column.isNullable == other.isNullable,
         column.default == nil, other.default == nil

@@ -1,13 +1,13 @@
 import Base
 
-/// Visits the blocks of several versions, shared ones once, and finds which of the versions reach each.
+/// Visits the blocks of several versions, shared ones once, and finds which of the versions reach each block.
 ///
-/// Versions share whole subtrees. Nodes are taken level by level, the highest first: before a level is
-/// opened, all references to its nodes have been seen, and with them the versions that reach the nodes.
+/// Versions share whole subtrees. Nodes are visited level by level, the highest first: before a level is
+/// opened, all references to its nodes have been found, and so the versions that reach the nodes.
 ///
 /// Thread rule: confined, while the versions are held.
 struct SharedWalk {
-  /// A node of a table's tree, of an index, or an overlay (at level 0).
+  /// A node of a table's tree or of an index, or an overlay (at level 0).
   private struct Part: Hashable {
     let entry: NodeEntry
     let isIndex: Bool
@@ -21,7 +21,7 @@ struct SharedWalk {
 
   /// - Parameters:
   ///   - versions: ascending.
-  ///   - length: of the file.
+  ///   - length: the length of the file.
   init(_ versions: [VersionRecord], _ blocks: BlockReader, length: Int) {
     self.versions = versions
     self.blocks = blocks
@@ -29,10 +29,10 @@ struct SharedWalk {
     levels = Array(repeating: [:], count: Layout.maximumDepth + 1)
   }
 
-  /// Calls `visit` with every block, and the places of the versions that reach it; with a block of several
+  /// Calls `visit` with every block and the indices of the versions that reach it; for a block with several
   /// parents, once for each of them, which together name all versions.
   ///
-  /// - Complexity: O(tree nodes and bytes of overlays that are different).
+  /// - Complexity: O(distinct tree nodes + bytes of distinct overlays).
   /// - Throws: `BlockError`, which names the version, when a block is damaged or beyond the file's end.
   mutating func run(_ visit: (BlockReference, SpaceMap.Places) throws -> Void) throws {
     for place in versions.indices { try addRoots(of: place, visit) }
@@ -54,7 +54,7 @@ struct SharedWalk {
     let record = versions[place]
     let places = [place..<place + 1]
     try naming(places) {
-      // Bytes beyond the file's end must not be looked at.
+      // Bytes beyond the end of the file must not be read.
       guard record.end <= length else {
         throw BlockError(
           path: blocks.storage.path, offset: record.root.offset, length: record.root.length,
@@ -75,7 +75,7 @@ struct SharedWalk {
     }
   }
 
-  /// Adds a part, to be opened with its level; one without children is visited at once.
+  /// Adds a part, to be opened with its level; a part without children is visited at once.
   private mutating func add(
     _ entry: NodeEntry, level: Int, isIndex: Bool, _ places: SpaceMap.Places,
     _ visit: (BlockReference, SpaceMap.Places) throws -> Void

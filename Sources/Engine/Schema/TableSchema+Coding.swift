@@ -19,8 +19,8 @@ import Base
 /// Flags: 1 the column may be null, 2 it has a default, 4 it has a notation.
 extension TableSchema {
   static let kind: UInt8 = 0x53
-  /// Stored in place of a key column's number; never such a number, as the next column's number is at most
-  /// this.
+  /// Stored instead of a key column's number. It is never such a number, because the next column's number is
+  /// at most this.
   private static let severalColumns = UInt32.max
 
   private struct Flags: OptionSet {

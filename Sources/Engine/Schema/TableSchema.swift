@@ -6,24 +6,24 @@
 public struct TableSchema: Sendable, Equatable {
   /// The columns in their order.
   public internal(set) var columns: [Column]
-  /// The number under which clusters keep each column; never used again for another. Ascending.
+  /// The number of each column in clusters, ascending; never reused for another column.
   package internal(set) var columnIDs: [UInt32]
-  /// The number the next new column gets.
+  /// The number of the next new column.
   package internal(set) var nextColumnID: UInt32
   var indices: [String: Int]
-  /// The columns that together are the primary key, in the key's order; empty when the table has none. They
-  /// are never nullable.
+  /// The indices of the primary key's columns, in the key's order; empty when there is no key. They are never
+  /// nullable.
   public internal(set) var keyColumns: [Int] = []
-  /// The primary key's only column; nil when the table has none, or one of several columns.
+  /// The index of the primary key's only column; nil when there is no key, or one of several columns.
   public var keyColumn: Int? { keyColumns.count == 1 ? keyColumns[0] : nil }
-  /// Makes the codes of primary keys; the table's own for as long as it has one.
+  /// Makes the codes of primary keys; the table keeps it as long as it has a key.
   package internal(set) var keyCode = KeyCode.none
 
   /// - Parameters:
-  ///   - keys: the names of the primary key's columns, which are made not nullable; none: no key.
-  ///   - keyCode: makes the key's codes; with a random secret by default.
-  /// - Throws: `EngineError.invalidSchema` when there is no column, a name is empty or stands twice,
-  ///   a default is not of its column's type, or the key has no column of a name, or one twice.
+  ///   - keys: the names of the primary key's columns, which are made not nullable; empty: no key.
+  ///   - keyCode: makes the key's codes; nil: one with a random secret.
+  /// - Throws: `EngineError.invalidSchema` when there is no column, a name is empty or occurs twice, a
+  ///   default does not have its column's type, or the key names a missing column, or one twice.
   package init(
     _ columns: [Column], table: String, keys: [String] = [], keyCode: KeyCode? = nil
   ) throws(EngineError) {
@@ -70,7 +70,7 @@ public struct TableSchema: Sendable, Equatable {
     self.nextColumnID = nextColumnID
   }
 
-  /// The place of a column in the order; nil when there is none of that name.
+  /// The index of a column; nil when no column has that name.
   public func index(of name: String) -> Int? { indices[name] }
 
   // MARK: Changing
@@ -85,7 +85,7 @@ public struct TableSchema: Sendable, Equatable {
     }
   }
 
-  /// Whether a column is the primary key, or part of it.
+  /// Returns whether a column is in the primary key.
   package func isInKey(_ index: Int) -> Bool { keyColumns.contains(index) }
 
   /// The names of the primary key's columns, in the key's order.
@@ -96,7 +96,7 @@ public struct TableSchema: Sendable, Equatable {
     if !isInKey(index) { columns[index].isNullable = isNullable }
   }
 
-  /// - Throws: `EngineError.invalidSchema` when the default is not of the column's type.
+  /// - Throws: `EngineError.invalidSchema` when the default does not have the column's type.
   package mutating func setDefault(
     _ value: Value?, at index: Int, table: String
   ) throws(EngineError) {
@@ -108,9 +108,9 @@ public struct TableSchema: Sendable, Equatable {
     columns[index] = column.normal
   }
 
-  /// Gives a column another name.
+  /// Renames a column.
   ///
-  /// - Throws: `EngineError.invalidSchema` when it is empty, or another column has it.
+  /// - Throws: `EngineError.invalidSchema` when the name is empty, or another column has it.
   package mutating func rename(
     at index: Int, to name: String, table: String
   ) throws(EngineError) {
@@ -128,13 +128,13 @@ public struct TableSchema: Sendable, Equatable {
     for index in places { columns[index].isNullable = false }
   }
 
-  /// Removes the primary key; its columns stay as they are.
+  /// Removes the primary key; its columns stay unchanged.
   package mutating func removeKey() {
     keyColumns = []
     keyCode = .none
   }
 
-  /// Adds a column at the end; clusters that do not have it read as null.
+  /// Adds a column at the end; clusters that lack it read as null.
   package mutating func add(_ column: Column, table: String) throws(EngineError) {
     try checkNew(column.name, table)
     if let problem = column.problem {
@@ -151,9 +151,9 @@ public struct TableSchema: Sendable, Equatable {
     nextColumnID = next
   }
 
-  /// Removes a column. The clusters' values of it are not read any more, as its number is not used again.
+  /// Removes a column. The clusters' values of it are no longer read, as its number is not reused.
   ///
-  /// - Throws: `EngineError.invalidSchema` when it is the last one, or the primary key.
+  /// - Throws: `EngineError.invalidSchema` when it is the last column, or in the primary key.
   package mutating func remove(at index: Int, table: String) throws(EngineError) {
     guard !isInKey(index) else {
       throw EngineError.invalidSchema(

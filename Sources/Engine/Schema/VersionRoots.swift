@@ -1,11 +1,11 @@
 import Base
 
-/// The content of a version's root block, from which all its blocks are reached.
+/// The content of a version's root block, from which all of its blocks are reached.
 package struct VersionRoots {
   package let record: VersionRecord
   package let catalogue: Catalogue
 
-  /// A version that a transaction is about to write.
+  /// The roots of a version that a transaction will write.
   init(_ record: VersionRecord, _ catalogue: Catalogue) {
     self.record = record
     self.catalogue = catalogue
@@ -25,7 +25,7 @@ package struct VersionRoots {
     _ visit: (BlockReference, BlockKind, Catalogue.TableEntry?) throws -> Void
   ) throws {
     try visit(record.root, .catalogue, nil)
-    // Without the kept versions: they are walked as versions of their own.
+    // Without the kept versions, which are walked as versions of their own.
     if let history = catalogue.history { try visit(history, .history, nil) }
     for table in catalogue.tables {
       try visit(table.schema, .schema, table)
@@ -42,7 +42,7 @@ package struct VersionRoots {
 }
 
 extension VersionRoots {
-  /// The kept versions, and their wanted number.
+  /// The kept versions and their limit.
   ///
   /// - Throws: `BlockError` or `DecodingFailure` when the block is damaged.
   package func history(_ blocks: BlockReader) throws -> History {
@@ -53,7 +53,7 @@ extension VersionRoots {
   }
 }
 
-/// The purpose of a block.
+/// The use of a block.
 package enum BlockKind: String, Sendable {
   case catalogue
   /// The block that lists kept versions.
@@ -79,7 +79,7 @@ extension SpaceMap {
       try VersionRoots.pending(root, in: newest, blocks, isBase: true)?.forEachBlock(blocks) {
         reference, kind, _ in
         guard let bytes = reference.bytes(within: newest.end) else { return }
-        // A catalogue of pending tables is an ordinary block: the visible table does not share it.
+        // A catalogue of pending tables is an ordinary block, which the visible table does not share.
         if kind == .catalogue { own.append(bytes) } else { frozen.append(bytes) }
       }
     }
@@ -93,7 +93,7 @@ extension SpaceMap {
     try countLive(roots, within: newest.end, blocks)
   }
 
-  /// Counts all blocks that are reached, some thousand at a time.
+  /// Counts all reachable blocks, some thousand at a time.
   private func countLive(_ roots: VersionRoots, within end: UInt64, _ blocks: BlockReader) throws {
     var live: [Range<Int>] = []
     live.reserveCapacity(Self.countedTogether)
@@ -107,13 +107,13 @@ extension SpaceMap {
     countLive(live)
   }
 
-  /// The map of a file, from the blocks that the newest and other versions reach.
+  /// Builds the map of a file from the blocks that the newest and other versions reach.
   ///
   /// - Parameters:
   ///   - held: versions that are held or kept, with or without the newest.
-  ///   - locked: further held versions; only their numbers are known.
-  /// - Complexity: O(tree nodes of these versions), each once where several share it.
-  /// - Throws: `BlockError` when a node or catalogue is damaged, or a held version is gone.
+  ///   - locked: further held versions, of which only the numbers are known.
+  /// - Complexity: O(tree nodes of these versions); shared nodes are read once.
+  /// - Throws: `BlockError` when a node or catalogue is damaged, or a held version no longer exists.
   package static func walking(
     _ blocks: BlockReader, newest: VersionRecord, held: [VersionRecord],
     locked: [ClosedRange<UInt64>] = []
@@ -122,8 +122,8 @@ extension SpaceMap {
     let length = try blocks.storage.length()
     space.reserve(pages: Layout.pages(holding: length))
     try space.countNewest(newest, blocks)
-    // Several records may have one number: that of a version and its pending tables; and in a backup, a held
-    // version and a kept one, whose catalogues differ. All of them count.
+    // Several records may have one number: that of a version and its pending tables; in a backup also a held
+    // and a kept version, whose catalogues differ. All of them count.
     var older: [UInt64: [BlockReference: VersionRecord]] = [:]
     for version in held where version.version < newest.version {
       older[version.version, default: [:]][version.root] = version
@@ -149,8 +149,9 @@ extension SpaceMap {
     return space
   }
 
-  /// Whether the known roots of a version lead to all that a reader may read who has locked its number. The
-  /// root of a pending table does not lead to what the version has, nor the version's to its pending tables.
+  /// Returns whether the known roots of a version lead to everything that a reader with a lock on its number
+  /// may read. The root of a pending table does not lead to the version's tables, nor the version's root to
+  /// its pending tables.
   private static func tellsAll(
     _ roots: [BlockReference: VersionRecord]?, of blocks: BlockReader
   ) throws -> Bool {
