@@ -1,10 +1,10 @@
 /// Appends little-endian values to a byte array.
 ///
-/// Numbers are stored into room that is allocated already: appending each one to an array took most of the
+/// Numbers are stored into space that is already allocated: appending each one to an array took most of the
 /// time of writing a catalogue.
 @usableFromInline
 package struct ByteWriter {
-  /// The bytes written, and zeros behind them.
+  /// The bytes written, followed by zeros.
   @usableFromInline var room: [UInt8]
   @usableFromInline package internal(set) var count = 0
 
@@ -12,7 +12,7 @@ package struct ByteWriter {
     room = [UInt8](repeating: 0, count: max(capacity, 64))
   }
 
-  /// What was written.
+  /// The bytes written.
   @inlinable package var bytes: [UInt8] { Array(room[..<count]) }
 
   @inlinable @inline(__always)

@@ -1,5 +1,5 @@
-/// XXH64: the 64-bit hash of the xxHash family by Yann Collet, written from its specification
-/// (xxHash fast digest algorithm, version 0.1.1). Detects damage; it is no defence against forgery.
+/// XXH64: the 64-bit hash of the xxHash family by Yann Collet, written from its specification (xxHash fast
+/// digest algorithm, version 0.1.1). It detects damage; it is not secure against forgery.
 package enum Checksum {
   static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
   static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
@@ -56,7 +56,7 @@ package enum Checksum {
     return finish(hash, UnsafeRawBufferPointer(start: cursor, count: remaining))
   }
 
-  /// The four accumulators as one.
+  /// Combines the four accumulators.
   @inline(__always)
   static func merged(_ a: UInt64, _ b: UInt64, _ c: UInt64, _ d: UInt64) -> UInt64 {
     let hash = rotate(a, 1) &+ rotate(b, 7) &+ rotate(c, 12) &+ rotate(d, 18)

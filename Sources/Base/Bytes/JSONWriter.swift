@@ -1,18 +1,19 @@
 /// Appends JSON text to a byte buffer. Keys stay in the order in which they are written.
 ///
-/// The caller writes the structure (`beginObject`, `key`, values, `end`); this type adds the commas. Thread
-/// rule: one thread at a time.
+/// The caller writes the structure (`beginObject`, `key`, values, `end`); this type adds the commas.
+///
+/// Thread rule: one thread at a time.
 package struct JSONWriter {
   package private(set) var bytes: [UInt8] = []
-  /// For every open object or array: its closing byte, and whether it has an element yet.
+  /// For every open object or array: its closing byte, and whether it has an element.
   private var open: [(close: UInt8, hasElement: Bool)] = []
   private var followsKey = false
-  /// Selects the characters beyond ASCII that values write as escapes, though JSON does not require it.
+  /// Returns true for characters beyond ASCII that are escaped although JSON does not require it.
   package var escapes: (@Sendable (Unicode.Scalar) -> Bool)?
 
   package init() {}
 
-  /// Starts over, keeping the buffer's room.
+  /// Starts again, keeping the buffer's memory.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     open.removeAll(keepingCapacity: true)
@@ -77,8 +78,7 @@ package struct JSONWriter {
     bytes.append(contentsOf: String(number).utf8)
   }
 
-  /// The shortest text that reads back as the same number; null for infinities and not-a-number, which JSON
-  /// cannot write.
+  /// The shortest text that reads back as the same number; null for infinities and NaN, which JSON lacks.
   package mutating func double(_ number: Double) {
     separate()
     bytes.append(contentsOf: number.isFinite ? number.description.utf8 : "null".utf8)
@@ -108,7 +108,7 @@ package struct JSONWriter {
     open[last].hasElement = true
   }
 
-  /// - Parameter isEscaped: whether backslashes are escapes already.
+  /// - Parameter isEscaped: true when backslashes are already escapes.
   private mutating func appendQuoted(_ text: some Collection<UInt8>, isEscaped: Bool = false) {
     bytes.append(UInt8(ascii: "\""))
     for byte in text {

@@ -1,5 +1,5 @@
-/// The first number of a range for which a condition holds; the range's end when it holds for none. Where the
-/// condition holds for a number, it must hold for all later ones too.
+/// The first number of a range for which a condition is true; the range's end when it is true for none. If
+/// the condition is true for a number, it must be true for all later ones.
 ///
 /// - Complexity: O(log n) calls of the condition.
 @inlinable @inline(__always)

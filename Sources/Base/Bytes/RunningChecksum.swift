@@ -1,12 +1,12 @@
-/// The XXH64 of bytes that come piece by piece: `value` is `Checksum.of` all of them so far.
+/// The XXH64 of bytes that come piece by piece: `value` is `Checksum.of` all bytes so far.
 ///
-/// Thread rule: a plain value, `Sendable`. A copy goes on by itself.
+/// Thread rule: a plain value, `Sendable`. A copy continues independently.
 package struct RunningChecksum: Sendable {
   private var a = Checksum.prime1 &+ Checksum.prime2
   private var b = Checksum.prime2
   private var c: UInt64 = 0
   private var d = 0 &- Checksum.prime1
-  /// The last bytes, fewer than 32, that have not gone into the accumulators yet.
+  /// The last bytes, fewer than 32, that are not in the accumulators yet.
   private var tail: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
   private var tailCount = 0
   /// Bytes so far.
@@ -38,7 +38,7 @@ package struct RunningChecksum: Sendable {
       d = Checksum.round(d, UInt64(littleEndian: tail.3))
       tailCount = 0
     }
-    // In locals: the loop keeps them in registers.
+    // Local variables, which the loop keeps in registers.
     var (a, b, c, d) = (self.a, self.b, self.c, self.d)
     while remaining >= 32 {
       a = Checksum.round(a, Checksum.load64(cursor))

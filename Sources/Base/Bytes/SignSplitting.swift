@@ -1,10 +1,10 @@
 /// Splits and searches texts at ASCII signs, scalar by scalar.
 ///
-/// A `Character` joins a sign with a combining mark behind it: in `"a'\u{301}"` no `Character` is a quote,
-/// but a shell, a server and a file see one. Code that quotes a text, or reads a quoted one, therefore looks
-/// at scalars. Every call costs time in proportion to the text.
+/// A `Character` combines a sign with a following combining mark: in `"a'\u{301}"` no `Character` is a quote,
+/// but a shell, a server and a file see one. Code that quotes a text, or parses a quoted one, therefore reads
+/// scalars. Every call costs O(text).
 extension StringProtocol {
-  /// The parts between the signs: one more than there are signs, empty ones included.
+  /// The parts between the signs: one more than there are signs, including empty ones.
   package func parts(at sign: Unicode.Scalar) -> [String] {
     unicodeScalars.split(separator: sign, omittingEmptySubsequences: false)
       .map { String(String.UnicodeScalarView($0)) }
@@ -15,9 +15,9 @@ extension StringProtocol {
     parts(at: sign).joined(separator: replacement)
   }
 
-  /// Whether the sign is anywhere in the text.
+  /// Returns whether the sign is anywhere in the text.
   package func contains(sign: Unicode.Scalar) -> Bool { unicodeScalars.contains(sign) }
 
-  /// Whether the text begins with the sign.
+  /// Returns whether the text begins with the sign.
   package func begins(withSign sign: Unicode.Scalar) -> Bool { unicodeScalars.first == sign }
 }

@@ -1,5 +1,5 @@
-// SIGBUS: the process reads a mapped page of a file that cannot be read there. The differences between Linux
-// and macOS are here and in the System files.
+// SIGBUS: the process reads a mapped page of a file that cannot be read. The differences between Linux and
+// macOS are here and in the System files.
 
 #if canImport(Darwin)
   import Darwin
@@ -7,10 +7,11 @@
   import Glibc
 #endif
 
-/// Names the file and the offset before the process ends because a mapped file could not be read: a bad
-/// block, a file that somebody truncated, a lock file whose blocks did not fit on a full disk.
+/// Reports the file and the offset before the process ends because a mapped file could not be read: a bad
+/// block, a file truncated by others, a lock file whose blocks did not fit on a full disk.
 ///
-/// Every mapping is noted in a table of fixed size that a signal handler may read: it uses atomics only, and
+/// Every mapping is noted in a table of fixed size that a signal handler may read: it uses only atomics,
+/// without allocations and locks.
 /// neither allocates nor locks.
 ///
 /// Thread rule: any thread.
@@ -21,11 +22,11 @@ package enum BusErrors {
   }
 
   private static let capacity = 1024
-  /// For each place: address (0: free, 1: being set up), length, text.
+  /// For each mapping: address (0: free, 1: being set up), length, text.
   private static let table = NoteTable(count: capacity * 3)
 
   private struct NoteTable: @unchecked Sendable {
-    // @unchecked: the memory is only ever reached through atomic operations.
+    // @unchecked: the memory is accessed only through atomic operations.
     let memory: UnsafeMutableRawPointer
 
     init(count: Int) {
@@ -38,8 +39,8 @@ package enum BusErrors {
     AtomicWord(table.memory + (index * 3 + part) * 8)
   }
 
-  /// Notes a mapping; nil when the table is full, and a bus error in the mapping then ends the process
-  /// without a message.
+  /// Notes a mapping; nil when the table is full: a bus error in the mapping then ends the process without a
+  /// message.
   ///
   /// - Parameter advice: what may have happened, and what to do.
   package static func note(
@@ -65,7 +66,7 @@ package enum BusErrors {
     return nil
   }
 
-  /// To be called before the mapping ends.
+  /// Removes the note; call it before the mapping ends.
   package static func forget(_ place: MappingNote?) {
     guard let place else { return }
     unscheduled {
@@ -86,11 +87,11 @@ package enum BusErrors {
     #endif
   }
 
-  /// The handler that was there before.
+  /// The previous handler.
   private static let previous: Previous = Previous()
 
   private struct Previous: @unchecked Sendable {
-    // @unchecked: written once, before the handler that reads it is installed.
+    // @unchecked: written once, before the installation of the handler that reads it.
     let action = UnsafeMutablePointer<sigaction>.allocate(capacity: 1)
 
     init() { action.initialize(to: sigaction()) }
@@ -98,11 +99,11 @@ package enum BusErrors {
 
   /// Reports bus errors in mapped files on standard error, and ends the process with status 74.
   ///
-  /// - Parameter replaces: whether to replace a handler that is there; it still gets faults elsewhere.
-  ///   Swift's runtime installs a handler of its own on some systems.
-  /// - Returns: false, without any change, when the program handles the signal itself.
+  /// - Parameter replaces: whether to replace an existing handler, which still receives faults at other
+  ///   addresses. On some systems Swift's runtime installs one.
+  /// - Returns: false, without any change, when the program has its own handler for the signal.
   package static func report(replaces: Bool = false) -> Bool {
-    // Allocated now: the handler must not be the first to use the table.
+    // Allocated now, since the handler must not be the first to use the table.
     _ = table
     guard sigaction(SIGBUS, nil, previous.action) == 0 else { return false }
     var handler = sigaction()
@@ -137,8 +138,7 @@ package enum BusErrors {
       put(text + strlen(text) + 1)
       System.exitAtOnce(74)
     }
-    // The fault is not in a mapped file: the previous handler is restored, and the fault comes again by
-    // itself.
+    // The fault is not in a mapped file: the previous handler is restored, and the fault occurs again.
     _ = sigaction(number, previous.action, nil)
     if info.map({ $0.pointee.si_code <= 0 }) ?? true { raise(number) }
   }

@@ -9,7 +9,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// Waits until somebody writes to a file, in any process, or until it is told to stop.
+/// Waits until any process writes to a file, or until `stop`.
 ///
 /// Linux reports writes through inotify, macOS through a kqueue. Where neither is available (a user's limit,
 /// an unusual file system), `isWatching` is false and a wait ends by its timeout only.
@@ -17,7 +17,7 @@ import Synchronization
 /// Thread rule: one thread waits, any thread stops.
 package final class FileWatch: Sendable {
   package enum Outcome: Sendable {
-    /// Somebody has written, or it is not known whether anybody has.
+    /// The file was written, or that is unknown.
     case written
     case timedOut
     case stopped
@@ -30,9 +30,9 @@ package final class FileWatch: Sendable {
   package var isWatching: Bool { events != nil }
 
   /// - Parameters:
-  ///   - descriptor: the file, open for as long as the watch lives.
+  ///   - descriptor: the file, open as long as the watch exists.
   ///   - watches: false: wait by timeout only.
-  /// - Throws: `SystemError` when the process has no descriptor left.
+  /// - Throws: `SystemError` when the process has no free descriptor.
   package init(_ descriptor: Int32, path: String, watches: Bool = true) throws(SystemError) {
     wake = try System.pipe()
     events = watches ? Self.watch(descriptor, path: path) : nil
@@ -47,8 +47,8 @@ package final class FileWatch: Sendable {
   /// Ends this and every later wait.
   package func stop() {
     isStopped.store(true, ordering: .sequentiallyConsistent)
-    // The pipe has room beside the byte of an earlier `stop`, which nobody reads. If the write fails, the
-    // wait lasts until its timeout.
+    // The pipe has space after the byte of an earlier `stop`, which is not read. If the write fails, the wait
+    // lasts until its timeout.
     let byte: [UInt8] = [1]
     byte.withUnsafeBytes { try? System.write(wake.writing, $0, path: "") }
   }
@@ -58,7 +58,7 @@ package final class FileWatch: Sendable {
     var requests = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)]
     if let events { requests.append(pollfd(fd: events, events: Int16(POLLIN), revents: 0)) }
     #if DEBUG
-      // Changes to files do not wake a scheduled thread: it looks, lets the others run, and looks again.
+      // Changes to files do not wake a scheduled thread: it checks, lets the others run, and checks again.
       let time = Scheduling.scheduler == nil ? milliseconds : 0
       if let scheduler = Scheduling.scheduler, poll(&requests, nfds_t(requests.count), 0) == 0 {
         scheduler.pause(milliseconds: Int(milliseconds))
@@ -71,7 +71,7 @@ package final class FileWatch: Sendable {
       return .stopped
     }
     if found == 0 { return .timedOut }
-    // After a signal the state is unknown: one look too many does no harm.
+    // After a signal the state is unknown; an unnecessary check does no harm.
     if let events, found > 0 { Self.drain(events) }
     return .written
   }
@@ -101,7 +101,7 @@ package final class FileWatch: Sendable {
     private static func watch(_ descriptor: Int32, path: String) -> Int32? {
       let events = System.call(.watch) { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) }
       guard events >= 0 else { return nil }
-      // True when the path still names the file that the descriptor has open.
+      // True when the path still names the file of the descriptor.
       func watches(_ path: String) -> Bool {
         System.call(.watch) { inotify_add_watch(events, path, UInt32(IN_MODIFY)) } >= 0
       }

@@ -1,9 +1,8 @@
-/// A lock on a database file for a whole job: an import of many transactions, or a compaction. Two jobs at
-/// once would mix their batches.
+/// A lock on a database file for a whole job: an import of many transactions, or a compaction. Two
+/// simultaneous jobs would mix their batches.
 ///
-/// The kernel holds it on a byte far behind the end of the database file: it ends with the process, however
-/// that ends. Only jobs ask for it; readers, writers of single transactions and open databases are not
-/// affected.
+/// The kernel holds it on a byte far beyond the end of the database file, so it ends with the process in any
+/// case. Only jobs take it; it does not affect readers, writers of single transactions and open databases.
 ///
 /// Thread rule: any thread. Two locks of one process exclude each other too.
 package final class JobLock: Sendable {
@@ -13,17 +12,17 @@ package final class JobLock: Sendable {
   /// Why the wait ended.
   package typealias Refusal = Patience.Refusal
 
-  /// The path leads to neither a file nor a folder: opening it could wait for ever.
+  /// The path leads to neither a file nor a folder: opening it could wait forever.
   package struct NoFile: Error {
     /// The path with all links followed.
     package let path: String
   }
 
-  /// Waits for other jobs on the file. Creates an empty file where it is missing.
+  /// Waits for other jobs on the file. Creates an empty file if it is missing.
   ///
   /// - Parameters:
-  ///   - creates: whether a missing file is created; otherwise it is an error.
-  ///   - patience: for how long to wait.
+  ///   - creates: whether to create a missing file, which is otherwise an error.
+  ///   - patience: how long to wait.
   /// - Throws: `Refusal`, `SystemError`; `NoFile` for a pipe or a device.
   package init(
     _ given: String, creates: Bool, _ patience: inout Patience
@@ -38,7 +37,7 @@ package final class JobLock: Sendable {
       do {
         let isTaken = try System.lock(
           descriptor, .exclusive, at: Self.byte, length: 1, wait: false, path: path)
-        // A compaction may have put another file in the place of this one.
+        // A compaction may have replaced this file.
         if isTaken, try Self.isNamed(path, descriptor) {
           self.descriptor = descriptor
           return

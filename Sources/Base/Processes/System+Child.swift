@@ -9,36 +9,36 @@
 /// Thread rule: one thread at a time.
 package struct ChildProcess: Sendable {
   package let identifier: Int32
-  /// The read end of a pipe that the child writes its standard output to; the owner closes it.
+  /// The read end of a pipe for the child's standard output; the owner closes it.
   package let output: Int32
-  /// The read end of a pipe for its standard error; a full pipe never makes the child wait. Nil where the
-  /// child shares the standard error of this process.
+  /// The read end of a pipe for its standard error; the child never waits for a full pipe. Nil when the child
+  /// shares the standard error of this process.
   package let error: Int32?
 }
 
-/// How a child ended, and how much processor time it used.
+/// How a child ended, and its processor time.
 package struct ChildEnding: Sendable {
   /// The exit status; nil when a signal ended the child.
   package let status: Int32?
   /// The signal that ended the child.
   package let signal: Int32?
-  /// Processor time spent in the program.
+  /// Processor time in the program, in seconds.
   package let userSeconds: Double
-  /// Processor time spent in the system on its behalf.
+  /// Processor time in the system on its behalf, in seconds.
   package let systemSeconds: Double
 }
 
-/// Other programs, run as children.
+/// Runs other programs as children.
 extension System {
-  /// Starts a program; a mere name is looked up in `PATH`.
+  /// Starts a program; a name without a slash is looked up in `PATH`.
   ///
-  /// The child gets a process group of its own, so that an interrupt key meant for this process does not end
-  /// it. A closed pipe ends it: it does not outlive the reader of its output.
+  /// The child gets a process group of its own, so that an interrupt key for this process does not end it. A
+  /// closed pipe ends it: it does not outlive the reader of its output.
   ///
   /// - Parameters:
   ///   - input: its standard input; nil: an empty one.
-  ///   - capturesError: whether its standard error is read through a pipe too.
-  /// - Throws: `SystemError`, whose `isMissing` says that there is no such program.
+  ///   - capturesError: whether its standard error is also read through a pipe.
+  /// - Throws: `SystemError`, whose `isMissing` is true when there is no such program.
   package static func start(
     _ program: String, _ arguments: [String], input: Int32? = nil, capturesError: Bool = false
   ) throws(SystemError) -> ChildProcess {
@@ -57,7 +57,7 @@ extension System {
     }
     defer { if let error { close(error.writing) } }
     if let error {
-      // The child's messages are read only after its end; the pipe drops what it cannot hold.
+      // The child's messages are read only after its end; the pipe drops those for which it has no space.
       _ = fcntl(error.writing, F_SETFL, fcntl(error.writing, F_GETFL) | O_NONBLOCK)
     }
     var process: pid_t = 0
@@ -110,9 +110,9 @@ extension System {
     return posix_spawnp(&process, program, &actions, &attributes, words, environ)
   }
 
-  /// Waits for a child's end, and forgets it, so that no zombie stays. Call once.
+  /// Waits for a child's end and releases its process entry. Call it once.
   ///
-  /// - Throws: `SystemError` when its ending cannot be known: see `keepEndingsOfChildren`.
+  /// - Throws: `SystemError` when its ending is unknown: see `keepEndingsOfChildren`.
   package static func waitForEnd(of child: ChildProcess) throws(SystemError) -> ChildEnding {
     var raw: Int32 = 0
     var usage = rusage()
@@ -129,16 +129,16 @@ extension System {
     Double(time.tv_sec) + Double(time.tv_usec) / 1e6
   }
 
-  /// The signal that ends a process at once; the system sends it too when memory runs out.
+  /// The signal that ends a process at once; the system also sends it when memory is exhausted.
   package static let killSignal: Int32 = SIGKILL
 
-  /// Ends a child at once. Call it before `waitForEnd` only: later another process may have its number.
+  /// Ends a child at once. Call it only before `waitForEnd`, as another process may get its number later.
   package static func end(_ child: ChildProcess) { kill(child.identifier, SIGKILL) }
 
-  /// Ends this process when its parent ends, however that ends. Call it when a child begins; the parent's
-  /// thread that started it must live on.
+  /// Ends this process when its parent ends, in any way. Call it when a child begins; the parent's thread
+  /// that started it must continue to exist.
   ///
-  /// - Parameter parent: the process that is to be the parent; it may have ended already.
+  /// - Parameter parent: the intended parent, which may already have ended.
   /// - Returns: false when the parent has ended.
   package static func endWithParent(_ parent: Int32) -> Bool {
     #if canImport(Darwin)
@@ -155,13 +155,13 @@ extension System {
     return getppid() == parent
   }
 
-  /// A parent may have asked the system to forget how children end; this undoes it. Call it when a program
-  /// begins.
+  /// Makes the endings of children available, even if a parent has made the system discard them. Call it when
+  /// a program begins.
   package static func keepEndingsOfChildren() { signal(SIGCHLD, SIG_DFL) }
 
   /// Opens `/dev/null` for each of the three standard descriptors that is closed. Otherwise a database could
-  /// get the number of standard output, and messages would be printed into it. Each is opened in the
-  /// direction in which nobody uses it, so that using it fails.
+  /// get the number of standard output, and messages would be written into it. Each is opened in the wrong
+  /// direction, so that its use fails.
   package static func openStandardDescriptors() {
     for (descriptor, mode) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)]
     where fcntl(descriptor, F_GETFD) < 0 {

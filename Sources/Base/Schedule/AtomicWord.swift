@@ -1,9 +1,9 @@
 import Synchronization
 
-/// An atomic 64-bit word in memory that somebody else owns: a mapping shared by processes, or an allocation.
+/// An atomic 64-bit word in memory with another owner: a mapping shared by processes, or an allocation.
 @usableFromInline
 package struct AtomicWord: @unchecked Sendable {
-  // @unchecked: the word is only ever reached through atomic operations.
+  // @unchecked: the word is accessed only through atomic operations.
   @usableFromInline let pointer: UnsafeMutablePointer<Atomic<UInt64>>
 
   /// - Parameter memory: 8 aligned, initialised bytes.
@@ -11,7 +11,7 @@ package struct AtomicWord: @unchecked Sendable {
     pointer = memory.assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// Allocates a word, 0 at first; the caller frees it with `deallocate`.
+  /// Allocates a word with the value 0; the caller frees it with `deallocate`.
   package static func allocate() -> AtomicWord {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
     memory.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
@@ -21,7 +21,7 @@ package struct AtomicWord: @unchecked Sendable {
   package func deallocate() { UnsafeMutableRawPointer(pointer).deallocate() }
 
   #if DEBUG
-    /// Lets a test's scheduler choose which thread goes first.
+    /// Switches threads in tests with a scheduler.
     @usableFromInline
     func reach(changes: Bool = true) {
       Scheduling.reach(.word(UInt(bitPattern: pointer), changes: changes))
@@ -41,7 +41,7 @@ package struct AtomicWord: @unchecked Sendable {
     pointer.pointee.store(value, ordering: .sequentiallyConsistent)
   }
 
-  /// Stores `value` and returns what was there.
+  /// Stores `value` and returns the previous value.
   @inlinable package func swap(_ value: UInt64) -> UInt64 {
     reach()
     return pointer.pointee.exchange(value, ordering: .sequentiallyConsistent)
@@ -53,13 +53,13 @@ package struct AtomicWord: @unchecked Sendable {
     return pointer.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
   }
 
-  /// Takes one away, but never from 0.
+  /// Subtracts one, but not from 0.
   @inlinable package func decrement() {
     var value = load()
     while value > 0, !exchange(value, with: value - 1) { value = load() }
   }
 
-  /// Stores `value` if the word is `expected`; false, and nothing stored, if it is not.
+  /// Stores `value` if the word is `expected`; otherwise returns false and stores nothing.
   @inlinable package func exchange(_ expected: UInt64, with value: UInt64) -> Bool {
     reach()
     return pointer.pointee.compareExchange(
@@ -67,7 +67,7 @@ package struct AtomicWord: @unchecked Sendable {
     ).exchanged
   }
 
-  /// Stores `value` if it is larger than the word; false if it is not.
+  /// Stores `value` if it is larger than the word; otherwise returns false.
   @discardableResult
   @inlinable package func raise(to value: UInt64) -> Bool {
     reach()

@@ -1,8 +1,8 @@
 #if DEBUG
-  /// An invariant that does not hold at the end of an operation. Debug builds only: the files
-  /// `+Invariants.swift` list the invariants and the moments of their checks.
+  /// An invariant that is false at the end of an operation. Debug builds only: the files `+Invariants.swift`
+  /// have the invariants and when they are checked.
   package struct BrokenInvariant: Error, Equatable {
-    /// Which object, and what is wrong with it.
+    /// The object, and what is wrong with it.
     package let what: String
 
     package init(what: String) { self.what = what }
@@ -10,8 +10,8 @@
 
   /// Checks invariants where an operation ends.
   package enum Invariants {
-    /// Ends the process when an invariant is broken: going on could overwrite sound data. No content of a
-    /// file may break one; a broken one is a defect of the program.
+    /// Ends the process when an invariant is broken, since continuing could overwrite sound data. No content
+    /// of a file may break an invariant; a broken one is a defect of the program.
     package static func require(_ check: () throws(BrokenInvariant) -> Void) {
       do {
         try check()

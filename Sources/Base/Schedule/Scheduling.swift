@@ -7,29 +7,28 @@
     import Glibc
   #endif
 
-  /// A step that a thread is about to take; another thread may go first.
+  /// A step that a thread will take next; another thread may run before it.
   package struct SwitchPoint: Sendable {
-    /// The thing that the step uses: an address, or, for system calls, a number for the file or lock
-    /// concerned.
+    /// What the step uses: an address or, for system calls, a number for the file or lock.
     package let object: UInt
-    /// Whether other threads can see its effect; they cannot see a mere read.
+    /// True when other threads can see its effect, unlike that of a read.
     package let changes: Bool
-    /// Whether the step takes so long, or the thread is idle for so long, that switching to others here is no
+    /// True when the step, or the thread's idle time, is so long that switching to others here is not an
     /// interruption.
     package let isLong: Bool
-    /// Whether it is part of a larger step; a coarse grain does not divide that step.
+    /// True when it is part of a larger step, which a coarse grain does not divide.
     package let isFine: Bool
 
     package static func word(_ address: UInt, changes: Bool) -> SwitchPoint {
       SwitchPoint(object: address, changes: changes, isLong: false, isFine: true)
     }
 
-    /// Several words that are read or changed together, such as a version's.
+    /// Several words that are read or changed together, such as those of a version.
     package static func words(_ address: UnsafeRawPointer, changes: Bool) -> SwitchPoint {
       SwitchPoint(object: UInt(bitPattern: address), changes: changes, isLong: false, isFine: false)
     }
 
-    /// A system call on what `object` stands for: a number below 4096, where no word has its address.
+    /// A system call on `object`: a number below 4096, which is no word's address.
     package static func call(_ object: UInt, changes: Bool, isLong: Bool = false) -> SwitchPoint {
       SwitchPoint(object: object, changes: changes, isLong: isLong, isFine: false)
     }
@@ -42,25 +41,25 @@
 
     /// The kernel's locks on ranges of files.
     package static let fileLocks: UInt = 1
-    /// Nothing shared: a mere pause.
+    /// Nothing shared: a pause.
     package static let nothing: UInt = 3
   }
 
   /// Decides which of its threads runs. Tests have one; release builds have none, and do not compile the
   /// calls below.
   ///
-  /// Thread rule: the scheduled thread that a call concerns makes it.
+  /// Thread rule: called by the scheduled thread that the call concerns.
   package protocol ThreadScheduler: AnyObject, Sendable {
     /// Returns when the calling thread may take the step.
     func reach(_ point: SwitchPoint)
-    /// Returns when no scheduled thread has the lock; the caller has it then.
+    /// Returns when no other scheduled thread has the lock; the caller then has it.
     func lock(_ lock: UInt)
     func unlock(_ lock: UInt)
-    /// Gives up the lock, and returns with it after `wake` of the condition, or after the timeout.
+    /// Releases the lock, and returns with it after `wake` of the condition or after the timeout.
     func wait(_ lock: UInt, on condition: UInt, milliseconds: Int?)
     /// Wakes one or all of the threads that wait on the condition.
     func wake(_ condition: UInt, all: Bool)
-    /// Returns after other threads have run: the caller can only look again.
+    /// Returns after other threads have run; the caller then checks again.
     func pause(milliseconds: Int)
     /// Called by a thread that starts another; returns the new thread's number.
     func start() -> Int
@@ -75,7 +74,7 @@
 
   /// The scheduler of the calling thread.
   package enum Scheduling {
-    /// How many threads have a scheduler: while none has, the check costs one load.
+    /// The number of threads with a scheduler; while it is 0, the check costs one load.
     private static let threads = Atomic<Int>(0)
 
     private static let key: pthread_key_t = {
@@ -112,7 +111,7 @@
       known.release()
     }
 
-    /// Runs `body` with the calling thread not scheduled: for the test's own work.
+    /// Runs `body` without scheduling the calling thread, for the test's own work.
     package static func without<Result>(_ body: () throws -> Result) rethrows -> Result {
       let known = pthread_getspecific(key)
       pthread_setspecific(key, nil)

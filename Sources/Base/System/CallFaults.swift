@@ -4,32 +4,32 @@
   import Glibc
 #endif
 
-/// A kind of operating-system call, under the name by which a test makes it fail.
+/// A kind of operating-system call, by the name that tests use.
 package enum CallKind: String, CaseIterable, Sendable {
   case open, stat, read, write, seek, flush, resize, rename, remove, link, map, lock, access
   case folder, path, space, pipe, poll, watch, start, wait, thread
 }
 
-/// The fault that a test gives a call.
+/// A fault that a test injects into a call.
 enum CallFault: Sendable {
-  /// The call is not made, and fails with this error number.
+  /// The call is skipped and fails with this error number.
   case code(Int32)
-  /// The call moves half of the bytes that were asked for.
+  /// The call moves half of the requested bytes.
   case short
 }
 
 extension System {
   /// Makes a call that reports failure by a negative number and `errno`. Repeats it when a signal has
-  /// interrupted it, unless it waits for an event. Every wrapper's call goes through here, or asks `failure`
-  /// first, so that a test can make it fail.
+  /// interrupted it, unless it waits for an event. Every wrapper's call uses this, or `failure` before it, so
+  /// that a test can make it fail.
   @inline(__always)
   static func call<Outcome: SignedInteger>(_ kind: CallKind, _ body: () -> Outcome) -> Outcome {
     Outcome(truncatingIfNeeded: call(kind, bytes: 0) { _ in Int(truncatingIfNeeded: body()) })
   }
 
-  /// The same for a call that may move fewer bytes than it was asked to.
+  /// Like `call`, for a call that may move fewer bytes than requested.
   ///
-  /// - Parameter body: gets the number of bytes to ask for.
+  /// - Parameter body: receives the number of bytes to request.
   @inline(__always)
   static func call(_ kind: CallKind, bytes count: Int, _ body: (Int) -> Int) -> Int {
     while true {
@@ -43,7 +43,7 @@ extension System {
     }
   }
 
-  /// The error number with which a call fails without being made; nil: it is made.
+  /// The error number with which a call must fail without being made; nil: it is made.
   @inline(__always)
   static func failure(of kind: CallKind) -> Int32? {
     if case .code(let code) = fault(of: kind) { code } else { nil }
@@ -63,11 +63,11 @@ extension System {
   /// Makes one operating-system call fail, and counts the calls: for tests of whole programs, in debug builds
   /// only.
   ///
-  /// The environment variable `SHEAF_FAULT` says which: `write:17:EIO:FILE` the 17th write,
-  /// `write:17+:ENOSPC:FILE` that one and all later ones, `read:3:short:FILE` half of what a read was to
-  /// give; `flush:2:kill:FILE` kills the process there, and `path:2:trap:FILE` shows the caller. FILE gets a
-  /// line when it happens, and one with the number of calls of each kind when the process ends; `count:FILE`
-  /// makes none fail.
+  /// The environment variable `SHEAF_FAULT` selects it: `write:17:EIO:FILE` the 17th write,
+  /// `write:17+:ENOSPC:FILE` that one and all later ones, `read:3:short:FILE` half of the bytes of a read;
+  /// `flush:2:kill:FILE` kills the process there, and `path:2:trap:FILE` shows the caller. FILE gets a line
+  /// when it happens, and one with the number of calls of each kind when the process ends; `count:FILE` makes
+  /// none fail.
   ///
   /// Thread rule: any thread.
   package enum CallFaults {
@@ -109,7 +109,7 @@ extension System {
     }()
 
     private struct Counts: @unchecked Sendable {
-      // @unchecked: the memory is only ever reached through atomic operations.
+      // @unchecked: the memory is accessed only through atomic operations.
       let memory: UnsafeMutableRawPointer
 
       init() {

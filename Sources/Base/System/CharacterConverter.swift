@@ -4,12 +4,12 @@
   import Glibc
 #endif
 
-/// Decodes bytes in an encoding that the system's `iconv` knows. glibc loads a module for most encodings on
-/// demand; without the module it does not know the encoding.
+/// Decodes bytes in an encoding of the system's `iconv`. glibc loads a module for most encodings on demand;
+/// without the module it lacks the encoding.
 ///
 /// Thread rule: used by one thread at a time.
 package final class CharacterConverter {
-  /// The meaning of a few bytes by themselves.
+  /// The meaning of a few bytes alone.
   package enum Meaning: Equatable {
     /// This UTF-8, of one or more characters; empty for bytes that only change a state.
     case text([UInt8])
@@ -19,14 +19,13 @@ package final class CharacterConverter {
     case none
   }
 
-  // `iconv_open` says -1 for an error, as a pointer.
+  // `iconv_open` returns -1, as a pointer, for an error.
   private let handle: iconv_t
 
-  /// - Parameter name: a name that `iconv -l` lists, in any case. Returns nil where the system does not
-  ///   know it.
+  /// - Parameter name: a name from `iconv -l`, in any case. Returns nil when the system lacks it.
   package init?(_ name: String) {
-    // A slash begins options of the conversion, and the empty name means the locale's encoding: both are
-    // refused.
+    // A slash begins options of the conversion, and the empty name is the locale's encoding; both are
+    // rejected.
     guard !name.isEmpty, name.utf8.count < 64, name.utf8.allSatisfy({ Self.isOfName($0) }),
       let handle = iconv_open("UTF-8", name), Int(bitPattern: handle) != -1
     else { return nil }
@@ -42,7 +41,7 @@ package final class CharacterConverter {
     }
   }
 
-  /// Decodes bytes from the start of a text: all of them, or none.
+  /// Decodes bytes from the start of a text, all of them or none.
   ///
   /// - Parameter bytes: any number; the call stops at the first that is not text.
   package func meaning(of bytes: [UInt8]) -> Meaning {
@@ -57,11 +56,11 @@ package final class CharacterConverter {
         var (left, room) = (input.count, output.count)
         _ = iconv(handle, nil, nil, nil, nil)
         errno = 0
-        // -1 as a `size_t`: glibc and Darwin report failure by it.
+        // -1 as a `size_t`, by which glibc and Darwin report failure.
         outcome = Int(bitPattern: UInt(bitPattern: iconv(handle, &from, &left, &to, &room)))
         code = errno
         rest = left
-        // Some encodings hold back a character, because a combining mark may follow.
+        // Some encodings hold a character back, because a combining mark may follow.
         if outcome != -1 { _ = iconv(handle, nil, nil, &to, &room) }
         written = output.count - room
       }

@@ -6,8 +6,8 @@ package enum PathText {
   private static let plane: UInt32 = 0x10_FF00
   private static let stands: ClosedRange<UInt32> = 0x10_FF80...0x10_FFFF
 
-  /// The text of a path as the system has it. Characters that already stand for bytes are encoded byte by
-  /// byte, so that nothing is lost.
+  /// The text of a path from the system. Characters that already represent bytes are encoded byte by byte, so
+  /// that nothing is lost.
   package static func text(_ bytes: some Collection<UInt8>) -> String {
     var text = ""
     var parser = Unicode.UTF8.ForwardParser()
@@ -45,7 +45,7 @@ package enum PathText {
     }
   }
 
-  /// The path's own bytes.
+  /// The bytes of the path.
   package static func bytes(_ text: String) -> [UInt8] {
     guard hasBytes(text) else { return Array(text.utf8) }
     var bytes: [UInt8] = []
@@ -59,18 +59,18 @@ package enum PathText {
     return bytes
   }
 
-  /// Whether some characters stand for bytes that are not text.
+  /// Returns whether some characters represent bytes that are not text.
   package static func hasBytes(_ text: String) -> Bool {
     // The UTF-8 of each such character begins with this byte.
     text.utf8.contains(0xF4) && text.unicodeScalars.contains { stands.contains($0.value) }
   }
 
-  /// The byte that a character stands for; nil for any other.
+  /// The byte that a character represents; nil for any other character.
   package static func byte(_ scalar: Unicode.Scalar) -> UInt8? {
     stands.contains(scalar.value) ? UInt8(truncatingIfNeeded: scalar.value) : nil
   }
 
-  /// The path as people see it: `caf\xE9.csv`.
+  /// The path for people: `caf\xE9.csv`.
   package static func shown(_ text: String) -> String {
     guard hasBytes(text) else { return text }
     var shown = ""
@@ -86,7 +86,7 @@ package enum PathText {
 }
 
 extension System {
-  /// A path in the form that the system's functions take.
+  /// A path in the form for the system's functions.
   static func native(_ path: String) -> [CChar] {
     PathText.bytes(path).map { CChar(bitPattern: $0) } + [0]
   }

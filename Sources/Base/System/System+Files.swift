@@ -7,7 +7,7 @@
 /// Opening, renaming and creating files beyond a plain `open`: links not followed, names not replaced, access
 /// copied.
 extension System {
-  /// Opens an existing regular file. Does not follow a symbolic link, and does not wait for a pipe.
+  /// Opens an existing regular file, without following a symbolic link or waiting for a pipe.
   ///
   /// - Throws: `SystemError`, whose `isNoRegularFile` is true for a link, a folder, a pipe or a device.
   package static func openRegular(_ path: String, writable: Bool) throws(SystemError) -> Int32 {
@@ -64,14 +64,14 @@ extension System {
 
   /// A pipe whose ends are closed in every other program that this process starts.
   ///
-  /// - Parameter path: named in errors.
+  /// - Parameter path: the path for errors.
   package static func pipe(for path: String = "") throws(SystemError) -> (
     reading: Int32, writing: Int32
   ) {
     var ends: [Int32] = [-1, -1]
     #if canImport(Darwin)
-      // Darwin cannot create and mark a pipe in one step: a program that another thread starts in between
-      // inherits the ends.
+      // Darwin cannot create and mark a pipe in one step: a program that another thread starts between the
+      // two inherits the ends.
       let failed = call(.pipe) { Darwin.pipe(&ends) } != 0
       let code = errno
       if !failed { for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) } }
@@ -103,10 +103,10 @@ extension System {
 
   // MARK: Access
 
-  /// Gives a file the owner, the group, the permissions and the access list of another one. A file that was
-  /// created for its owner alone never allows more than that in between.
+  /// Gives a file the owner, group, permissions and access list of another one. A file that was created for
+  /// its owner only never allows more than that meanwhile.
   ///
-  /// - Throws: `SystemError`; a user who is not root cannot give a file away.
+  /// - Throws: `SystemError`, also because only root can give a file away.
   package static func copyAccess(from source: Int32, to target: Int32, path: String)
     throws(SystemError)
   {
@@ -126,7 +126,7 @@ extension System {
       try check(
         fcopyfile(source, target, nil, copyfile_flags_t(COPYFILE_ACL)) != 0, "keep access list")
     #else
-      // In a file with an access list the group permissions are the list's mask; without the list they would
+      // In a file with an access list, the group permissions are the list's mask; without the list they would
       // become the group's own.
       if let list = try accessList(source, path: path) {
         try check(!setAccessList(list, of: target), "keep access list")
@@ -140,7 +140,7 @@ extension System {
     #endif
   }
 
-  /// Whether two files have the same access list, or none; true where the lists cannot be compared.
+  /// Returns whether two files have the same access list or none; true when lists cannot be compared.
   package static func hasSameAccessList(_ one: Int32, _ other: Int32, path: String)
     throws(SystemError) -> Bool
   {
@@ -154,7 +154,7 @@ extension System {
   #if !canImport(Darwin)
     private static let accessListName = "system.posix_acl_access"
 
-    /// Sets a file's access list; true when it was set.
+    /// Sets a file's access list; returns whether it was set.
     package static func setAccessList(_ list: [UInt8], of descriptor: Int32) -> Bool {
       list.withUnsafeBytes {
         let (base, count) = ($0.baseAddress, $0.count)
@@ -164,7 +164,7 @@ extension System {
       }
     }
 
-    /// The POSIX access list of a file, in the kernel's form; nil: the file has only its permissions.
+    /// The POSIX access list of a file, in the kernel's form; nil: the file has permissions only.
     package static func accessList(_ descriptor: Int32, path: String) throws(SystemError)
       -> [UInt8]?
     {
@@ -187,8 +187,8 @@ extension System {
     }
   }
 
-  /// Like `copyAccess`, as far as the user may: rights of an owner or group that the target cannot get go to
-  /// nobody else.
+  /// Like `copyAccess`, as far as the user may: rights of an owner or group that the target cannot get are
+  /// not given to others.
   package static func copyAccessAsAllowed(from source: Int32, to target: Int32, path: String)
     throws(SystemError)
   {
@@ -203,11 +203,11 @@ extension System {
         throw SystemError(operation: "set permissions", path: path, code: errno)
       }
     #endif
-    // The user may be a member of that group, without owning the other file.
+    // The user may be a member of that group without owning the other file.
     _ = fchown(target, uid_t.max, gid_t(wanted.group))
     var permissions = wanted.permissions & 0o666
     if try status(target, path: path).group != wanted.group {
-      // Members of the source's group count as others here.
+      // Here, members of the source's group are others.
       permissions &= 0o600 | (permissions >> 3) & 0o006
     }
     try setPermissions(of: target, to: permissions | 0o600, path: path)

@@ -8,14 +8,14 @@
 extension System {
   /// Creates a folder whose parent exists.
   ///
-  /// - Returns: false when something of that name is there already.
+  /// - Returns: false when something of that name exists.
   package static func makeFolder(_ path: String) throws(SystemError) -> Bool {
     if call(.folder, { mkdir(native(path), 0o777) }) == 0 { return true }
     if errno == EEXIST { return false }
     throw SystemError(operation: "create folder", path: path, code: errno)
   }
 
-  /// Removes an empty folder; one that is not there is no error.
+  /// Removes an empty folder; a missing one is not an error.
   package static func removeFolder(_ path: String) throws(SystemError) {
     if call(.folder, { rmdir(native(path)) }) != 0 && errno != ENOENT {
       throw SystemError(operation: "remove folder", path: path, code: errno)
@@ -51,14 +51,14 @@ extension System {
     }
   }
 
-  /// The text of a small file, such as those of /proc; at most a megabyte of it.
+  /// The text of a small file, such as those in /proc; at most a megabyte.
   package static func textFile(_ path: String) throws(SystemError) -> String {
     let descriptor = try open(path, .readOnly)
     defer { close(descriptor) }
     return try text(descriptor, path: path)
   }
 
-  /// The rest of an open file or pipe; at most a megabyte of it.
+  /// The rest of an open file or pipe; at most a megabyte.
   package static func text(_ descriptor: Int32, path: String) throws(SystemError) -> String {
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 16 << 10)

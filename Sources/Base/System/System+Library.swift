@@ -4,16 +4,16 @@
   import Glibc
 #endif
 
-/// A system library that is looked for at run time: programs that do not use it can do without it.
+/// A system library that is looked up at run time, so that programs that do not use it work without it.
 ///
-/// Thread rule: any thread. The library stays loaded for as long as the process lives.
+/// Thread rule: any thread. The library stays loaded while the process exists.
 package struct SystemLibrary: @unchecked Sendable {
-  // @unchecked: the handle is never closed, and looking names up in it may be done by any thread.
+  // @unchecked: the handle is never closed, and any thread may look names up in it.
   private let handle: UnsafeMutableRawPointer
 
-  /// Loads the first library of the list that is installed; nil where none is.
+  /// Loads the first installed library of the list; nil when none is installed.
   ///
-  /// - Parameter names: file names, for the system's own places, or paths.
+  /// - Parameter names: file names in the system's library folders, or paths.
   package init?(anyOf names: [String]) {
     for name in names {
       if let handle = dlopen(name, RTLD_NOW | RTLD_LOCAL) {
@@ -24,7 +24,7 @@ package struct SystemLibrary: @unchecked Sendable {
     return nil
   }
 
-  /// The function of that name; nil where there is none. `Function` must be its type in C.
+  /// The function of that name; nil when there is none. `Function` must be its type in C.
   package func function<Function>(_ name: String, as: Function.Type) -> Function? {
     guard let address = dlsym(handle, name),
       MemoryLayout<Function>.size == MemoryLayout<UnsafeMutableRawPointer>.size
@@ -41,14 +41,14 @@ extension System {
     _ = call(.poll) { poll(&request, 1, milliseconds) }
   }
 
-  /// Waits until a socket can be written to, for at most about `milliseconds`; a socket with input does not
+  /// Waits until a socket can be written to, for at most about `milliseconds`; input on the socket does not
   /// end the wait.
   package static func waitForRoom(_ descriptor: Int32, milliseconds: Int32) {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     _ = call(.poll) { poll(&request, 1, milliseconds) }
   }
 
-  /// Names of the client library of PostgreSQL, the likeliest first.
+  /// Names of PostgreSQL's client library, the most likely first.
   package static var postgreSQLLibraries: [String] {
     #if canImport(Darwin)
       [
@@ -60,7 +60,7 @@ extension System {
     #endif
   }
 
-  /// The machine's name; empty where it has none.
+  /// The machine's name; empty when it has none.
   package static var hostName: String {
     var bytes = [CChar](repeating: 0, count: 256)
     guard gethostname(&bytes, bytes.count - 1) == 0 else { return "" }

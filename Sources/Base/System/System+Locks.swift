@@ -12,10 +12,10 @@ extension System {
     case none
   }
 
-  /// Takes or releases a lock on `length` bytes at `offset`; the lock belongs to the open file
-  /// description, not to the process, so two descriptors of one process exclude each other.
+  /// Takes or releases a lock on `length` bytes at `offset`. The lock belongs to the open file description,
+  /// not to the process, so two descriptors of one process exclude each other.
   ///
-  /// - Returns: false when `wait` is false and somebody else holds the range.
+  /// - Returns: false when `wait` is false and the range is locked otherwise.
   package static func lock(
     _ descriptor: Int32, _ kind: LockKind, at offset: Int, length: Int, wait: Bool, path: String
   ) throws(SystemError) -> Bool {
@@ -47,8 +47,8 @@ extension System {
     try lockedRange(descriptor, in: offset..<offset + length, path: path) != nil
   }
 
-  /// The bytes of a range that another open file description has locked; nil when none has. Of several locks
-  /// it returns any.
+  /// Bytes of a range that another open file description has locked; nil when there are none. Of several
+  /// locks it returns any one.
   package static func lockedRange(
     _ descriptor: Int32, in range: Range<Int>, path: String
   ) throws(SystemError) -> Range<Int>? {
@@ -71,8 +71,8 @@ extension System {
     return (isEndless ? range : Int(request.l_start)..<end.partialValue).clamped(to: range)
   }
 
-  /// The process that holds a lock on the range. Nil when nobody does, or the system does not say who: it
-  /// records no owner for the lock of an open file description.
+  /// The process that holds a lock on the range. Nil when there is none, or the system does not reveal it:
+  /// the lock of an open file description has no recorded owner.
   package static func lockHolder(
     _ descriptor: Int32, at offset: Int, length: Int
   ) -> Int32? {

@@ -6,7 +6,7 @@
 
 /// Facts about this machine, for reports of measurements.
 extension System {
-  /// Bytes of memory in the machine; nil when the system does not say.
+  /// Bytes of memory in the machine; nil when unknown.
   package static var memorySize: Int? {
     let pages = sysconf(Int32(_SC_PHYS_PAGES))
     let size = sysconf(Int32(_SC_PAGESIZE))
@@ -25,7 +25,7 @@ extension System {
     return (text(raw.sysname), text(raw.release), text(raw.machine))
   }
 
-  /// The processor's name; nil when the system does not say.
+  /// The processor's name; nil when unknown.
   package static var processorName: String? {
     #if canImport(Darwin)
       var size = 0
@@ -41,7 +41,7 @@ extension System {
     #endif
   }
 
-  /// The distribution or system version as people know it; nil when the system does not say.
+  /// The distribution or system version in its usual form; nil when unknown.
   package static var systemName: String? {
     guard let text = try? textFile("/etc/os-release") else { return nil }
     let key = "PRETTY_NAME="
@@ -49,13 +49,13 @@ extension System {
     return line.map { String($0.dropFirst(key.count).filter { $0 != "\"" }) }
   }
 
-  /// Processes that were ready to run, on average over the last minute.
+  /// The number of processes ready to run, on average over the last minute.
   package static var loadAverage: Double? {
     var loads = [0.0]
     return getloadavg(&loads, 1) == 1 ? loads[0] : nil
   }
 
-  /// The kind of file system that holds a folder; nil when the system does not say.
+  /// The kind of file system that holds a folder; nil when unknown.
   package static func fileSystem(at path: String) -> String? {
     #if canImport(Darwin)
       var raw = statfs()

@@ -9,7 +9,7 @@ extension System {
   /// ASCII.
   ///
   /// - Precondition: 1 <= `count` <= 1000.
-  /// - Complexity: O(count²) at worst: the C library's own printing, which knows all of a double's digits.
+  /// - Complexity: O(count²) at worst, by the C library's conversion, which gives all digits of a double.
   package static func digits(of value: Double, count: Int) -> [UInt8] {
     let room = count + 16
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: room) { buffer in

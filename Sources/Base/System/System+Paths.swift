@@ -6,7 +6,7 @@
 
 /// Paths, links, names of files.
 extension System {
-  /// The path that an open file has now, as far as the system knows it.
+  /// The current path of an open file, as far as the system knows it.
   package static func path(of descriptor: Int32) -> String? {
     #if canImport(Darwin)
       var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -25,12 +25,12 @@ extension System {
     return one.inode == other.inode && one.device == other.device
   }
 
-  /// The path with all symbolic links followed; the path itself when nothing has that name yet.
+  /// The path with all symbolic links followed; the path itself when nothing has that name.
   ///
   /// A link to a missing file gives that file's path: the process that creates the file through the link and
-  /// the one that opens it afterwards must agree on the names of the companion files.
+  /// the one that opens it later must use the same names of companion files.
   ///
-  /// - Throws: `SystemError` when the system cannot tell just now: another name would mean another file.
+  /// - Throws: `SystemError` when the system cannot determine it now: another name would mean another file.
   package static func resolved(_ path: String) throws(SystemError) -> String {
     var path = path
     // As many links as systems usually follow.
@@ -65,7 +65,7 @@ extension System {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The part of a path behind its last slash; a slash at the end does not count.
+  /// The part of a path after its last slash; a final slash is ignored.
   package static func name(of path: String) -> String {
     path.parts(at: "/").last { !$0.isEmpty } ?? path
   }

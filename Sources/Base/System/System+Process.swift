@@ -6,12 +6,12 @@
 
 /// Signals, the end of the process, the terminal.
 extension System {
-  /// The words that the program was started with, its own name first; see `PathText`.
+  /// The words with which the program was started, its own name first; see `PathText`.
   package static var arguments: [String] {
     (0..<Int(CommandLine.argc)).map { CommandLine.unsafeArgv[$0].map { PathText.text($0) } ?? "" }
   }
 
-  /// The type of handlers for `handle`: a plain function, because only async-signal-safe code may run there.
+  /// The type of handlers for `handle`: a plain function, because it may run only async-signal-safe code.
   package typealias SignalHandler = @convention(c) (Int32) -> Void
 
   /// The interrupt key of a terminal.
@@ -21,23 +21,24 @@ extension System {
   /// The terminal has gone away.
   package static let hangupSignal: Int32 = SIGHUP
 
-  /// Lets a write to a closed pipe fail with `EPIPE` instead of killing the process.
+  /// Makes a write to a closed pipe fail with `EPIPE` instead of killing the process.
   package static func ignoreClosedPipes() {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Lets a write beyond the file-size limit fail with `EFBIG`, like a write to a full disk, instead of
+  /// Makes a write beyond the file-size limit fail with `EFBIG`, like a write to a full disk, instead of
   /// killing the process.
   package static func ignoreFileSizeLimit() {
     signal(SIGXFSZ, SIG_IGN)
   }
 
-  /// Runs `handler` whenever `number` arrives. System calls that it interrupts are resumed.
+  /// Runs `handler` whenever the signal arrives. System calls that it interrupts are resumed.
   package static func handle(signal number: Int32, _ handler: @escaping SignalHandler) {
     signal(number, handler)
   }
 
-  /// Like `handle`, unless the parent process had the signal ignored, as a shell does for background jobs.
+  /// Like `handle`, unless the parent process has made the signal ignored, as a shell does for background
+  /// jobs.
   package static func handleUnlessIgnored(signal number: Int32, _ handler: @escaping SignalHandler)
   {
     var present = sigaction()
@@ -57,10 +58,10 @@ extension System {
     if !isIgnored { signal(number, handler) }
   }
 
-  /// Seconds since 1970 by the machine's clock.
+  /// Seconds since 1970 by the system's clock.
   package static var secondsSince1970: Int { Int(time(nil)) }
 
-  /// Ends the process after the C library's own clean-up.
+  /// Ends the process after the C library's cleanup.
   package static func exit(_ status: Int32) -> Never {
     #if DEBUG
       CallFaults.tellCounts()
@@ -72,7 +73,7 @@ extension System {
     #endif
   }
 
-  /// Ends the process without any clean-up; safe in a signal handler.
+  /// Ends the process without cleanup; safe in a signal handler.
   package static func exitAtOnce(_ status: Int32) -> Never { _exit(status) }
 
   /// The address of a copy of a path that is never freed, for `removeAtOnce`; 0 without memory.
@@ -83,17 +84,18 @@ extension System {
     if let path = UnsafePointer<CChar>(bitPattern: address) { unlink(path) }
   }
 
-  /// The width of the terminal behind a descriptor, in columns; nil when it is no terminal or does not say.
+  /// The width of the terminal of a descriptor, in columns; nil when it is not a terminal or the width is
+  /// unknown.
   package static func terminalColumns(_ descriptor: Int32) -> Int? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
     return Int(size.ws_col)
   }
 
-  /// The most memory, in bytes, that this process has had resident so far.
+  /// The maximum resident memory of this process so far, in bytes.
   package static var peakMemory: Int {
     // On Linux, `getrusage` never reports less than the parent had when it started this process; the line in
-    // /proc is about this program alone.
+    // /proc applies to this program alone.
     #if !canImport(Darwin)
       if let kilobytes = kilobytes(of: "VmHWM:", in: "/proc/self/status") {
         return kilobytes &* 1024

@@ -1,5 +1,5 @@
-// Operating-system calls, wrapped once. Every call that can fail throws a `SystemError` that names the
-// operation and the path. The differences between Linux and macOS are in the `System` files only.
+// Operating-system calls, each wrapped once. Every call that can fail throws a `SystemError` with the
+// operation and the path. The differences between Linux and macOS are only in the `System` files.
 
 #if canImport(Darwin)
   import Darwin
@@ -14,9 +14,9 @@ package struct FileStatus: Sendable {
   package let inode: UInt64
   package let isRegular: Bool
   package let isDirectory: Bool
-  /// True for a symbolic link whose own status was asked for.
+  /// True for a symbolic link whose own status was requested.
   package let isLink: Bool
-  /// The number of its names: 0 once it was removed.
+  /// The number of its hard links: 0 once it was removed.
   package let links: Int
   /// Last modification, in nanoseconds since 1970.
   package let modified: Int64
@@ -40,13 +40,13 @@ package enum System {
     case append
   }
 
-  /// Refuses a path with a zero byte: the system would cut it off there, and take it for another file.
+  /// Rejects a path with a zero byte, at which the system would truncate it to another file's.
   package static func checkPath(_ path: String) throws(SystemError) {
     if path.utf8.contains(0) { throw SystemError(operation: "open", path: path, code: EINVAL) }
   }
 
-  /// - Parameter followsLinks: false for a file that is written under a name that the user did not give: a
-  ///   symbolic link there is an error (`SystemError.isLink`), and its target is left alone.
+  /// - Parameter followsLinks: false for a file written under a name that the user did not give: a symbolic
+  ///   link there is an error (`SystemError.isLink`), and its target is not changed.
   package static func open(
     _ path: String, _ mode: OpenMode, permissions: UInt32 = 0o644, followsLinks: Bool = true
   ) throws(SystemError) -> Int32 {
@@ -88,7 +88,7 @@ package enum System {
     return FileStatus(raw)
   }
 
-  /// The status of the file that a path leads to; nil when nothing is there.
+  /// The status of the file at the end of a path; nil when there is none.
   package static func statusIfPresent(path: String) throws(SystemError) -> FileStatus? {
     do {
       return try status(path: path)
@@ -122,12 +122,12 @@ package enum System {
     return count
   }
 
-  /// Waits until a read would not block, for at most about `milliseconds`; false when it still would, or a
-  /// signal came.
+  /// Waits until a read would not block, for at most about `milliseconds`; returns false when it still would,
+  /// or a signal came.
   package static func waitForInput(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     let found = call(.poll) { poll(&request, 1, milliseconds) }
-    // Any other error is left for `read` to report.
+    // `read` reports any other error.
     return found > 0 || (found < 0 && errno != EINTR)
   }
 
@@ -198,7 +198,7 @@ package enum System {
     }
   }
 
-  /// Makes everything written to the file so far, and its length, survive a power cut.
+  /// Makes everything written to the file, and its length, survive a power cut.
   package static func flush(_ descriptor: Int32, path: String) throws(SystemError) {
     let failed =
       call(.flush) {
@@ -214,7 +214,7 @@ package enum System {
 
   /// Makes the names in a folder (a creation, a rename) survive a power cut.
   ///
-  /// A folder that is writable but not readable cannot be flushed by itself; then everything is flushed.
+  /// A folder that is writable but not readable cannot be flushed alone; everything is then flushed.
   package static func flushDirectory(of path: String) throws(SystemError) {
     let folder = directory(of: path)
     let descriptor: Int32
@@ -251,7 +251,7 @@ package enum System {
     if failed { throw SystemError(operation: "rename", path: from, code: errno) }
   }
 
-  /// Removes a file; a file that is not there is no error.
+  /// Removes a file; a missing file is not an error.
   package static func remove(_ path: String) throws(SystemError) {
     if call(.remove, { unlink(native(path)) }) != 0 && errno != ENOENT {
       throw SystemError(operation: "remove", path: path, code: errno)
@@ -260,8 +260,8 @@ package enum System {
 
   /// A shared mapping of a descriptor's first `length` bytes; nil when the system has no address space.
   ///
-  /// The mapping may be longer than the file: the bytes beyond its end must not be touched until
-  /// the file has grown over them.
+  /// The mapping may be longer than the file: bytes beyond its end must not be accessed until the file has
+  /// grown over them.
   package static func map(_ descriptor: Int32, length: Int, writable: Bool)
     -> UnsafeMutableRawPointer?
   {
@@ -290,7 +290,7 @@ package enum System {
     }
   }
 
-  /// Zeroed private memory that uses pages only where it is touched; nil when there is none.
+  /// Zeroed private memory that uses pages only where it is accessed; nil when there is none.
   package static func reserve(length: Int) -> UnsafeMutableRawPointer? {
     if failure(of: .map) != nil { return nil }
     #if canImport(Darwin)
@@ -310,7 +310,7 @@ package enum System {
 
   package static var processIdentifier: Int32 { getpid() }
 
-  /// The user whose rights the process has; 0: root.
+  /// The effective user of the process; 0: root.
   package static var userIdentifier: UInt32 { UInt32(geteuid()) }
 
   package static func processIsAlive(_ identifier: Int32) -> Bool {
@@ -329,14 +329,14 @@ package enum System {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Processor time of the calling thread in nanoseconds. The system call takes about half a microsecond.
+  /// The processor time of the calling thread in nanoseconds. The system call takes about half a microsecond.
   package static var threadNanoseconds: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// A random length for a pause, so that threads that failed together do not try again together. In a test's
+  /// A random length for a pause, so that threads that failed together do not retry together. In a test's
   /// schedule it is always the longest, so that a schedule can be repeated.
   package static func jitter(_ range: ClosedRange<Int>) -> Int {
     #if DEBUG
@@ -356,7 +356,7 @@ package enum System {
     usleep(microseconds)
   }
 
-  /// Bytes an unprivileged user may still write on the file system that holds `path`.
+  /// The bytes that an unprivileged user may still write on the file system of `path`.
   package static func freeSpace(at path: String) throws(SystemError) -> Int {
     var raw = statvfs()
     guard call(.space, { statvfs(native(path), &raw) }) == 0 else {

@@ -6,22 +6,22 @@
 
 /// A failed operating-system call.
 ///
-/// - `operation`: the call, as a verb a person understands (`write`, `open`).
-/// - `path`: the file it was about, or an empty string.
+/// - `operation`: the call, as a verb for people (`write`, `open`).
+/// - `path`: the file concerned, or an empty string.
 /// - `code`: the system's error number (`errno`).
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The call, as a verb a person understands.
+  /// The call, as a verb for people.
   public let operation: String
-  /// The file it was about, or an empty string.
+  /// The file concerned, or an empty string.
   public let path: String
   /// The system's error number (`errno`).
   public let code: Int32
 
   /// - Parameters:
-  ///   - operation: the call, as a verb a person understands.
-  ///   - path: the file it was about, or an empty string.
+  ///   - operation: the call, as a verb for people.
+  ///   - path: the file concerned, or an empty string.
   ///   - code: the system's error number (`errno`).
   public init(operation: String, path: String, code: Int32) {
     self.operation = operation
@@ -29,13 +29,13 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     self.code = code
   }
 
-  /// The system's own words for the error number.
+  /// The system's text for the error number.
   public var reason: String {
     guard let text = strerror(code) else { return "error \(code)" }
     return String(cString: text)
   }
 
-  /// Path, operation and reason, in one line for people.
+  /// One line for people: path, operation and reason.
   public var description: String {
     let reason =
       isLink
@@ -63,9 +63,9 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   }
   /// True when a folder is where a file was expected.
   package var isDirectory: Bool { code == EISDIR }
-  /// True when something of that name is there already.
+  /// True when something of that name exists.
   package var isExisting: Bool { code == EEXIST }
-  /// True when the reader of a pipe has gone away.
+  /// True when the reader of a pipe has closed it.
   public var isClosedPipe: Bool { code == EPIPE }
   /// The error for opening something that is not a regular file as if it were one.
   static func isNoRegularFile(_ path: String) -> SystemError {
@@ -75,7 +75,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package static func isExisting(_ path: String) -> SystemError {
     SystemError(operation: "open", path: path, code: EEXIST)
   }
-  /// True when a regular file was expected and there is a symbolic link, a folder, a pipe or a device.
+  /// True when a regular file was expected, but a symbolic link, a folder, a pipe or a device exists.
   package var isNoRegularFile: Bool {
     [ESPIPE, ELOOP, ENXIO, EISDIR, EMLINK].contains(code)
   }

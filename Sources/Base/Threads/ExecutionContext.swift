@@ -22,14 +22,14 @@ package struct ExecutionContext: Sendable, Hashable {
 
   // MARK: Threads
 
-  /// Nil when the process has used up all its keys.
+  /// Nil when the process has no free key.
   private static let threadKey: pthread_key_t? = {
     var key = pthread_key_t()
     return pthread_key_create(&key, nil) == 0 ? key : nil
   }()
 
-  /// For a thread that cannot be given a number: the system's handle, which no other living thread has. The
-  /// highest bit keeps it apart from the numbers.
+  /// For a thread that cannot get a number: the system's handle, which no other living thread has. The
+  /// highest bit distinguishes it from numbers.
   private static var handle: ExecutionContext {
     #if canImport(Darwin)
       let handle = UInt64(UInt(bitPattern: pthread_self()))
@@ -55,7 +55,7 @@ package struct ExecutionContext: Sendable, Hashable {
   /// True on the thread, or while the queue's work runs.
   package var isHere: Bool { Self.thread == self || Self.queue == self }
 
-  /// The tagged queue whose work the calling thread runs, or else the thread.
+  /// The tagged queue whose work the calling thread runs, or otherwise the thread.
   package static var here: ExecutionContext { queue ?? thread }
 
   // MARK: Queues
@@ -63,7 +63,7 @@ package struct ExecutionContext: Sendable, Hashable {
   private static let queueKey = DispatchSpecificKey<UInt64>()
   private static let lock = Lock()
 
-  /// The tag of a queue, which stays with it.
+  /// Tags a queue permanently.
   package static func tag(_ queue: DispatchQueue) -> ExecutionContext {
     lock.withLock {
       if let known = queue.getSpecific(key: queueKey) { return ExecutionContext(number: known) }
@@ -75,9 +75,9 @@ package struct ExecutionContext: Sendable, Hashable {
 
   private static let main = tag(.main)
 
-  /// True on the main thread, and wherever the main queue's work runs.
+  /// True on the main thread, and whenever the main queue's work runs.
   package static var isMain: Bool {
-    // The queue must be tagged before it is asked for.
+    // The queue must be tagged before the comparison.
     let main = main
     return queue == main
   }

@@ -31,7 +31,7 @@ package final class Lock: @unchecked Sendable {
   @usableFromInline
   package func lock() {
     #if DEBUG
-      // The scheduler knows which thread has the lock: the mutex is free then, except for unscheduled
+      // The scheduler knows which thread has the lock: the mutex is then free, except for unscheduled
       // threads.
       Scheduling.scheduler?.lock(address)
     #endif
@@ -60,18 +60,18 @@ package final class Lock: @unchecked Sendable {
     return try body()
   }
 
-  /// Waits, with the lock held, until another thread calls `wakeAll`. May return early: callers
-  /// test their condition in a loop.
+  /// Releases the lock and waits until another thread calls `wakeAll`. May return early: callers test their
+  /// condition in a loop.
   package func wait() { condition.wait(mutex) }
 
-  /// Like `wait`, for at most about `milliseconds`; changes of the wall clock do not matter.
+  /// Like `wait`, for at most about `milliseconds`, independent of changes of the wall clock.
   package func wait(milliseconds: Int) { condition.wait(mutex, milliseconds: milliseconds) }
 
   /// Wakes every waiting thread.
   package func wakeAll() { condition.wakeAll() }
 
-  /// One of several conditions to wait on with the same lock, so that a change wakes only the threads that it
-  /// concerns.
+  /// One of several conditions to wait for with the same lock, so that a change wakes only the threads
+  /// concerned.
   ///
   /// Thread rule: any thread, with the lock held.
   package final class Condition: @unchecked Sendable {
@@ -86,18 +86,18 @@ package final class Lock: @unchecked Sendable {
     /// Waits until another thread wakes this one. May return early: callers test their condition in a loop.
     package func wait() { condition.wait(lock.mutex) }
 
-    /// Like `wait`, for at most about `milliseconds`; changes of the wall clock do not matter.
+    /// Like `wait`, for at most about `milliseconds`, independent of changes of the wall clock.
     package func wait(milliseconds: Int) { condition.wait(lock.mutex, milliseconds: milliseconds) }
 
-    /// Wakes one of the waiting threads, perhaps one that returns early by itself: use it where any of them
-    /// can go on, and one is enough.
+    /// Wakes one of the waiting threads, perhaps one that was returning early anyway: for cases in which any
+    /// of them can continue, and one suffices.
     package func wakeOne() { condition.wakeOne() }
 
     package func wakeAll() { condition.wakeAll() }
   }
 }
 
-/// The condition that threads wait on with a mutex held. Its owner destroys it.
+/// The condition that threads wait for with a mutex. Its owner destroys it.
 private struct ConditionVariable {
   private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -107,7 +107,7 @@ private struct ConditionVariable {
     #if canImport(Darwin)
       pthread_cond_init(condition, nil)
     #else
-      // Timed waits must not follow the wall clock, which people set.
+      // Timed waits must not depend on the wall clock, which may be set.
       var attributes = pthread_condattr_t()
       pthread_condattr_init(&attributes)
       pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -164,7 +164,7 @@ private struct ConditionVariable {
   #if DEBUG
     private var address: UInt { UInt(bitPattern: condition) }
 
-    /// Waits as a scheduled thread; false when the thread is not scheduled.
+    /// Waits as a scheduled thread; returns false when the thread is not scheduled.
     private func waitScheduled(
       _ mutex: UnsafeMutablePointer<pthread_mutex_t>, milliseconds: Int?
     ) -> Bool {

@@ -1,7 +1,7 @@
 /// A few objects that threads take out, use alone and put back, so that a later use finds the results of
 /// earlier ones.
 ///
-/// Thread rule: any thread; nobody waits. An object belongs either to one thread or to the pool.
+/// Thread rule: any thread; none waits. An object belongs either to one thread or to the pool.
 package final class Pool: @unchecked Sendable {
   // @unchecked: only the thread that swapped an object out of its slot uses it.
   private let slots: [AtomicWord]
@@ -24,7 +24,7 @@ package final class Pool: @unchecked Sendable {
     return nil
   }
 
-  /// Puts in an object that the caller no longer uses; releases it when there is no room.
+  /// Puts back an object that the caller no longer uses; releases it when the pool is full.
   package func put(_ object: AnyObject) {
     for slot in slots where slot.load() == 0 {
       let kept = Unmanaged.passRetained(object)

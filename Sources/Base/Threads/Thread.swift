@@ -18,7 +18,7 @@ package final class Thread: @unchecked Sendable {
 
   /// Starts a thread that runs `body` once.
   ///
-  /// - Throws: `SystemError` when the system has no room for another thread.
+  /// - Throws: `SystemError` when the system cannot start another thread.
   package init(
     name: String, stackBytes: Int = 1 << 20, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) {
@@ -52,7 +52,7 @@ package final class Thread: @unchecked Sendable {
     handle = started
   }
 
-  /// Waits until the thread has ended. Called on that very thread, it only detaches it. Call once.
+  /// Waits until the thread has ended. Called on that thread, it only detaches it. Call it once.
   package func join() {
     guard let handle else { return }
     self.handle = nil
@@ -68,7 +68,7 @@ package final class Thread: @unchecked Sendable {
     }
   }
 
-  /// Lets the thread end by itself; call it instead of `join`.
+  /// Lets the thread end on its own; call it instead of `join`.
   package func detach() {
     guard let handle else { return }
     self.handle = nil

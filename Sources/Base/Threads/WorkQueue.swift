@@ -1,16 +1,16 @@
-/// Jobs on a few threads that start when they are needed. They begin in the order in which they were added.
+/// Jobs on a few threads, which start when they are needed. Jobs begin in the order in which they were added.
 ///
 /// Thread rule: any thread.
 package final class WorkQueue: @unchecked Sendable {
-  // @unchecked: everything that changes is guarded by `lock`.
+  // @unchecked: `lock` guards all mutable state.
   package typealias Job = @Sendable () -> Void
 
   private let lock = Lock()
   private let name: String
   private let mostThreads: Int
-  /// Nil: the job has begun.
+  /// Nil for a job that has begun.
   private var jobs: [Job?] = []
-  /// The first of `jobs` that has not begun.
+  /// The index of the first job that has not begun.
   private var first = 0
   private var threads: Set<ExecutionContext> = []
   private var threadCount = 0
@@ -27,8 +27,8 @@ package final class WorkQueue: @unchecked Sendable {
   /// True when some jobs have not begun.
   package var hasWaiting: Bool { lock.withLock { first < jobs.count } }
 
-  /// Adds a job. False, and nothing is added, after `finish` or `stop`, or when the system has no room for a
-  /// thread.
+  /// Adds a job. Returns false, without adding it, after `finish` or `stop`, or when the system cannot start
+  /// a thread.
   package func add(_ job: @escaping Job) -> Bool {
     lock.withLock {
       if isFinished { return false }
@@ -44,8 +44,8 @@ package final class WorkQueue: @unchecked Sendable {
     }
   }
 
-  /// Refuses further jobs, and waits until the added ones have ended. When one of the jobs calls it, it runs
-  /// the other jobs itself.
+  /// Refuses further jobs, and waits until the added ones have ended. Called by one of the jobs, it runs the
+  /// other jobs itself.
   package func finish() {
     lock.lock()
     isFinished = true
@@ -67,22 +67,22 @@ package final class WorkQueue: @unchecked Sendable {
     }
   }
 
-  /// Runs the next job; false when there is none. Call with the lock held, which is released while the job
+  /// Runs the next job; returns false when there is none. Requires the lock, which is released while the job
   /// runs.
   private func runNext() -> Bool {
     var job = next()
     if job == nil { return false }
     lock.unlock()
     job?()
-    // Released without the lock: the last object that the job held may call this queue from its `deinit`, as
-    // a database does.
+    // Released outside the lock: the job's last object may call this queue in its `deinit`, as a database
+    // does.
     job = nil
     lock.lock()
     runningCount -= 1
     return true
   }
 
-  /// Takes the next job and counts it as running. Call with the lock held. Nothing else refers to the job.
+  /// Takes the next job and counts it as running. Requires the lock. Nothing else refers to the job.
   private func next() -> Job? {
     guard first < jobs.count else { return nil }
     defer {
@@ -100,7 +100,7 @@ package final class WorkQueue: @unchecked Sendable {
     return jobs[first]
   }
 
-  /// Call with the lock held.
+  /// Requires the lock.
   private func startThread() -> Bool {
     guard let thread = try? Thread(name: name, { self.work() }) else { return false }
     thread.detach()

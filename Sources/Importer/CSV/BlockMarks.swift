@@ -2,7 +2,7 @@
   internal import ByteMasks
 #endif
 
-/// Where the structural bytes of CSV lie among 64 bytes: bit i stands for byte i.
+/// The structural bytes of CSV among 64 bytes: bit i represents byte i.
 struct BlockMarks {
   var quotes: UInt64
   var delimiters: UInt64
@@ -45,10 +45,10 @@ struct BlockScanner {
     #endif
   }
 
-  /// The line feeds of a block; nil where it has a quote or a carriage return. It takes half of the
+  /// The line feeds of a block; nil when it has a quote or a carriage return. It takes half of the
   /// instructions of `marks`.
   ///
-  /// - Parameter bytes: as for `marks`.
+  /// - Parameter bytes: as in `marks`.
   @inline(__always)
   func plainLineFeeds(_ bytes: UnsafeRawPointer) -> UInt64? {
     #if arch(x86_64)
@@ -58,7 +58,7 @@ struct BlockScanner {
     #endif
   }
 
-  /// The same as `marks`, in less time where there is neither a quote nor a carriage return.
+  /// Like `marks`, in less time when there is neither a quote nor a carriage return.
   @inline(__always)
   func likelyPlainMarks(_ bytes: UnsafeRawPointer) -> BlockMarks {
     #if arch(x86_64)
@@ -71,14 +71,14 @@ struct BlockScanner {
     return marks(bytes)
   }
 
-  /// The same without those instructions; the tests compare the two.
+  /// Like `plainLineFeeds`, without special instructions; the tests compare the two.
   @inline(__always)
   func portablePlainLineFeeds(_ bytes: UnsafeRawPointer) -> UInt64? {
     let marks = portableMarks(bytes)
     return marks.quotes | marks.carriageReturns == 0 ? marks.lineFeeds : nil
   }
 
-  /// The same without that instruction; the tests compare the two.
+  /// Like `marks`, without special instructions; the tests compare the two.
   @inline(__always)
   func portableMarks(_ bytes: UnsafeRawPointer) -> BlockMarks {
     let a = bytes.loadUnaligned(as: SIMD16<UInt8>.self)
@@ -93,7 +93,7 @@ struct BlockScanner {
       carriageReturns: returns == 0 ? 0 : Self.transposed(returns))
   }
 
-  /// Where the tabs are, which separate fields as spaces do where runs of blanks are delimiters.
+  /// The tabs, which separate fields as spaces do where runs of blanks are delimiters.
   @inline(__always)
   func tabs(_ bytes: UnsafeRawPointer) -> UInt64 {
     #if arch(x86_64)
@@ -103,7 +103,7 @@ struct BlockScanner {
     #endif
   }
 
-  /// The same without the processor's instruction; the tests compare the two.
+  /// Like `tabs`, without special instructions; the tests compare the two.
   func portableTabs(_ bytes: UnsafeRawPointer) -> UInt64 {
     Self.transposed(
       Self.merged(
@@ -113,15 +113,15 @@ struct BlockScanner {
         bytes.loadUnaligned(fromByteOffset: 48, as: SIMD16<UInt8>.self), SIMD16(repeating: 0x09)))
   }
 
-  /// The first byte of each line that is no blank.
+  /// The first byte of each line that is not a blank.
   ///
   /// - Parameters:
-  ///   - begins: where lines begin, or the block in blanks at the beginning of one.
+  ///   - begins: the beginnings of lines, or of the block if it begins in blanks at the beginning of a line.
   ///   - blanks: spaces and tabs.
   /// - Returns: also whether the block ends in blanks at the beginning of a line.
   @inline(__always)
   static func texts(_ begins: UInt64, blanks: UInt64) -> (texts: UInt64, endsBlank: Bool) {
-    // A carry runs through the blanks to the byte behind them.
+    // A carry propagates through the blanks to the byte after them.
     let (sum, overflow) = blanks.addingReportingOverflow(begins & blanks)
     return ((sum | begins) & ~blanks, overflow)
   }
@@ -173,8 +173,8 @@ struct BlockScanner {
     return x ^ (x &<< 32)
   }
 
-  /// Where a quote may open a field, apart from the byte after another quote: where fields begin within the
-  /// block, and behind the blanks there.
+  /// The places at which a quote may open a field, apart from the byte after another quote: the beginnings of
+  /// fields within the block, and the ends of blanks there.
   ///
   /// - Parameters:
   ///   - bytes: the block.

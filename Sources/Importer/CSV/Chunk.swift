@@ -3,7 +3,7 @@ import Engine
 
 /// A run of whole records, as bytes.
 ///
-/// Thread rule: handed from the splitter to one parser thread. The bytes never change; the scratch area
+/// Thread rule: passed from the splitter to one parser thread. The bytes never change; the scratch area
 /// belongs to the chunk's parser. Its memory is reused when the chunk is released: pointers and spans into it
 /// must not be kept longer.
 package final class Chunk: @unchecked Sendable {
@@ -12,40 +12,40 @@ package final class Chunk: @unchecked Sendable {
 
   /// 0 for the first chunk of an input.
   package let index: Int
-  /// Where the first byte lies in the input.
+  /// The offset of the first byte in the input.
   package let byteOffset: Int
-  /// Number of the first record; a header is record 0.
+  /// The number of the first record; a header is record 0.
   package let firstRecord: Int
   /// 1-based line of the first byte.
   package let firstLine: Int
-  /// Records in the chunk. Blank lines do not count unless `blankLinesAreRecords`; 0 is possible for a chunk
-  /// of blank lines only.
+  /// The number of records in the chunk. Blank lines do not count unless `blankLinesAreRecords`; 0 is
+  /// possible for a chunk of blank lines only.
   package let recordCount: Int
   /// Line ends in the chunk, including those inside quotes.
   package let lineBreaks: Int
   /// True when the input ends with this chunk.
   package let isLast: Bool
-  /// True when only the end of the input ends the last record.
+  /// True when the last record ends with the input, without a record end.
   package let isUnfinished: Bool
   package let blankLinesAreRecords: Bool
   /// The input's encoding; the chunk itself is UTF-8.
   package let encoding: TextEncoding
-  /// The original bytes; nil when the encoding alone determines them.
+  /// The original bytes; nil when the encoding determines them.
   let original: OriginalText?
-  /// How many bytes of the input the chunk represents.
+  /// The number of the input's bytes that the chunk represents.
   package let inputByteCount: Int
-  /// The checksum of the input up to the chunk's first byte; it can be continued.
+  /// The checksum of the input before the chunk; it can be continued.
   package let checksumBefore: RunningChecksum
-  /// The checksum of the input up to the chunk's end.
+  /// The checksum of the input up to the end of the chunk.
   package let checksumAfter: UInt64
 
-  /// The chunk's bytes, and the scratch area at `scratchOffset`. Raw, because parser threads read
-  /// them 64 bytes at a time; both are `byteCount` long.
+  /// The chunk's bytes, and the scratch area at `scratchOffset`. Raw, because parser threads read 64 bytes at
+  /// a time; both are `byteCount` long.
   ///
   /// Unchecked: they change once, when the parser has finished with the chunk.
   @exclusivity(unchecked) private(set) var memory: UnsafeMutableRawPointer
   @exclusivity(unchecked) private(set) var scratchOffset: Int
-  /// How many bytes spans may point to.
+  /// The number of bytes to which spans may point.
   @exclusivity(unchecked) private var memoryCount: Int
   /// The chunk's own memory.
   @exclusivity(unchecked) private var annex: UnsafeMutableRawPointer?
@@ -78,7 +78,7 @@ package final class Chunk: @unchecked Sendable {
 
   deinit { annex?.deallocate() }
 
-  /// The splitter's facts about a chunk, apart from its bytes.
+  /// What the splitter knows about a chunk, apart from its bytes.
   struct Summary {
     let index: Int
     let byteOffset: Int
@@ -103,22 +103,22 @@ package final class Chunk: @unchecked Sendable {
     try body(UnsafeRawBufferPointer(start: memory, count: byteCount))
   }
 
-  /// Calls `body` with everything that spans of this chunk may point to: the input, and the scratch area far
-  /// behind it. Valid until it returns.
+  /// Calls `body` with everything to which spans of this chunk may point: the input, and the scratch area far
+  /// after it. Valid until it returns.
   package func withMemory<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(UnsafeRawBufferPointer(start: memory, count: memoryCount))
   }
 
-  /// Moves the input and the unescaped fields to the chunk's own memory, with room for more behind them.
+  /// Moves the input and the unescaped fields to memory of the chunk's own, with space after them.
   ///
-  /// To be called once by the chunk's parser, after parsing: pointers into the chunk become invalid.
+  /// Only the chunk's parser calls it, once, after parsing: pointers into the chunk become invalid.
   ///
   /// - Parameters:
-  ///   - count: the size of the room in bytes.
-  ///   - spans: the chunk's fields; they are changed to point to the same bytes.
-  /// - Returns: where the room begins.
+  ///   - count: the bytes of the space.
+  ///   - spans: the chunk's fields, which are changed to point to the same bytes.
+  /// - Returns: the offset of the space.
   func makeRoom(_ count: Int, keeping spans: inout [TextSpan]) -> Int {
     let scratchEnd = spans.reduce(scratchOffset) { end, span in
       span.isNull ? end : max(end, Int(span.offset) + Int(span.length))
@@ -141,7 +141,7 @@ package final class Chunk: @unchecked Sendable {
     return byteCount + scratch
   }
 
-  /// Writes into the room that `makeRoom` has made; writes nothing beyond it.
+  /// Writes into the space from `makeRoom`, and nothing beyond it.
   func write(_ bytes: [UInt8], at offset: Int) {
     guard annex != nil, offset >= byteCount, offset + bytes.count <= memoryCount else { return }
     bytes.withUnsafeBytes { source in
@@ -151,7 +151,7 @@ package final class Chunk: @unchecked Sendable {
     }
   }
 
-  /// How many bytes of the input correspond to the chunk's bytes from `start` to `end`, which must be whole
+  /// The number of the input's bytes for the chunk's bytes from `start` to `end`, which must be whole
   /// characters.
   ///
   /// - Complexity: O(1) for UTF-8, otherwise O(bytes).

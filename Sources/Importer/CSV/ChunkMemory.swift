@@ -1,15 +1,15 @@
 import Base
 import Engine
 
-/// A block of memory that several chunks may lie in, back to back.
+/// A block of memory in which several chunks may lie back to back.
 ///
-/// The first `capacity` bytes hold input. As many behind them are scratch: the unescaped fields of the bytes
-/// at i lie before i + capacity, so chunks never share scratch either. Scratch uses memory only where it is
-/// touched.
+/// The first `capacity` bytes hold input. As many bytes after them are scratch: the unescaped fields of the
+/// bytes at i are before i + capacity, so chunks do not share scratch either. Scratch uses memory only where
+/// it is accessed.
 ///
 /// Returns to its pool when the last chunk in it is released.
 final class ChunkMemory: @unchecked Sendable {
-  // @unchecked: the splitter writes behind the chunks that it has handed over, and each chunk's holder reads
+  // @unchecked: the splitter writes after the chunks that it has passed on, and each chunk's holder reads
   // that chunk's bytes and writes its scratch: the ranges are disjoint.
   let base: UnsafeMutableRawPointer
   let capacity: Int
@@ -26,7 +26,7 @@ final class ChunkMemory: @unchecked Sendable {
 
 /// Keeps released memory for the next chunks: used pages need no new page faults.
 ///
-/// All open inputs share one, and an import keeps it from input to input: otherwise thousands of small inputs
+/// All open inputs share one pool, and an import keeps it between inputs: otherwise thousands of small inputs
 /// would spend a tenth of their time on mapping and unmapping memory.
 ///
 /// Thread rule: any thread.
@@ -35,7 +35,7 @@ final class ChunkMemoryPool: @unchecked Sendable {
   private static let present = Lock()
   nonisolated(unsafe) private static weak var known: ChunkMemoryPool?  // guarded by `present`
 
-  /// The pool that others use, or a new one; its last user releases it.
+  /// The pool in use, or a new one; its last user releases it.
   static func shared() -> ChunkMemoryPool {
     present.withLock {
       if let known { return known }
@@ -59,7 +59,7 @@ final class ChunkMemoryPool: @unchecked Sendable {
   /// Memory for at least `capacity` bytes of input; nil when the system has none.
   func take(capacity: Int) -> ChunkMemory? {
     let reused = lock.withLock { () -> (base: UnsafeMutableRawPointer, capacity: Int)? in
-      // Not much larger either: all of it is filled, and each chunk in it keeps all of it.
+      // Not much larger either: it is filled completely, and each of its chunks retains all of it.
       let fitting = capacity...(capacity + capacity / 4)
       guard let index = free.lastIndex(where: { fitting.contains($0.capacity) }) else { return nil }
       freeBytes -= free[index].capacity

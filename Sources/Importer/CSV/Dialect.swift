@@ -2,26 +2,26 @@
 ///
 /// Record ends are always `\n`, `\r\n` and `\r`.
 package struct Dialect: Sendable, Equatable {
-  /// The most bytes of a delimiter, and of a comment's beginning.
+  /// The maximum bytes of a delimiter, and of a comment's beginning.
   package static let maximumPatternBytes = 4
-  /// The delimiter that is a run of blanks, by its name, which is longer than any other delimiter.
+  /// The name of the delimiter for runs of blanks, which is longer than any other delimiter.
   package static let whitespace = Array(ImportOptions.whitespace.utf8)
 
-  /// One to four bytes. Where runs of blanks separate fields, a space.
+  /// One to four bytes; a space where runs of blanks separate fields.
   package let delimiter: ShortPattern
-  /// Whether a run of spaces and tabs is one delimiter, and none at the beginning and end of a line.
+  /// True when a run of spaces and tabs is one delimiter, and none at the beginning and end of a line.
   package let isWhitespace: Bool
   /// Nil: quotes are ordinary characters.
   package let quote: UInt8?
-  /// Makes a following quote, delimiter, record end or escape literal. When it equals the quote, quotes
-  /// inside quotes are written twice. Nil: a quoted field cannot contain a quote.
+  /// Makes a following quote, delimiter, record end or escape literal. If it equals the quote, quotes inside
+  /// quotes are doubled. Nil: a quoted field cannot contain a quote.
   package let escape: UInt8?
   /// The beginning of lines that are not records.
   package let comment: ShortPattern?
   /// Set when the comment was found rather than given: a comment line with as many fields as a record may be
-  /// a record, so it counts as malformed and is not skipped.
+  /// a record, so it is malformed and not skipped.
   package var possibleRecordFields: Int?
-  /// Whether text behind a closing quote belongs to the field; otherwise the record is malformed.
+  /// True when text after a closing quote belongs to the field; otherwise the record is malformed.
   package var keepsTextBehindQuotes = false
   /// Bit 0: a space is a blank; bit 1: a tab is a blank.
   private let blanks: UInt8
@@ -40,7 +40,7 @@ package struct Dialect: Sendable, Equatable {
 
   /// - Parameters:
   ///   - delimiter: one to four bytes of UTF-8, or `whitespace`.
-  ///   - escape: `.some(nil)` for none; by default the same as the quote.
+  ///   - escape: `.some(nil)` for none; by default equal to the quote.
   ///   - comment: one to four bytes; nil or empty for none.
   /// - Throws: `ImportError.invalidDialect` when two of them, or one and a record end, cannot be
   ///   distinguished.
@@ -108,15 +108,15 @@ package struct Dialect: Sendable, Equatable {
     }
   }
 
-  /// Whether masks can parse blocks of 64 bytes.
+  /// True when masks can parse blocks of 64 bytes.
   var isPlain: Bool { delimiter.count == 1 && escape == quote && comment == nil }
 
-  /// The delimiter as an option and a report name it.
+  /// The delimiter's name in options and reports.
   package var delimiterName: String {
     isWhitespace ? ImportOptions.whitespace : delimiter.text
   }
 
-  /// How many fields the beginning of a comment has.
+  /// The number of fields in the beginning of a comment.
   var commentFields: Int {
     guard isWhitespace, let comment else { return 1 }
     return comment.bytes.split { isSeparatingBlank($0) }.count
@@ -141,14 +141,14 @@ package struct Dialect: Sendable, Equatable {
     return delimiter.match(bytes, at: position, count: count)
   }
 
-  /// The escape, unless it is a quote written twice.
+  /// The escape, unless it equals the quote.
   var ownEscape: UInt8? { escape == quote ? nil : escape }
 
-  /// Whether two quotes inside quotes stand for one. They do wherever a quote can be escaped at all, also
-  /// with another escape: otherwise they could only be an error.
+  /// True when two quotes inside quotes represent one. They do whenever a quote can be escaped, also by
+  /// another escape, since otherwise they could only be an error.
   var doublesQuotes: Bool { quote != nil && escape != nil }
 
-  /// What may surround a quoted field without belonging to it.
+  /// Returns whether a byte may surround a quoted field without belonging to it.
   @inline(__always)
   func isBlank(_ byte: UInt8) -> Bool {
     (byte == 0x20 && blanks & 1 != 0) || (byte == 0x09 && blanks & 2 != 0)

@@ -2,12 +2,12 @@ import Engine
 
 /// The names of a table's columns.
 ///
-/// Spaces and tabs around a name are dropped, where it is not from a database. An empty name becomes
-/// `column` and its number, starting with `column1`. The first column of a name keeps it; further ones get
-/// the first of `_2`, `_3` and so on that no other column has. Names that differ in case are different.
+/// Spaces and tabs around a name are removed, unless it is from a database. An empty name becomes `column`
+/// and its number, from `column1`. The first column of a name keeps it; further ones get the first of `_2`,
+/// `_3` and so on that is free. Names are case-sensitive.
 package struct Header: Sendable, Equatable {
-  /// More columns than this are refused: a wrong delimiter is more likely, and every column takes memory in
-  /// every batch.
+  /// More columns are refused: a wrong delimiter is more likely, and every column takes memory in every
+  /// batch.
   package static let maximumColumns = 65_536
 
   /// A change in a name, for the report.
@@ -28,8 +28,7 @@ package struct Header: Sendable, Equatable {
   /// Unique and not empty.
   package let names: [String]
   package let notes: [Note]
-  /// The fields of the record from which the names were read; empty when the names were given, or come from
-  /// several records.
+  /// The fields of the record with the names; empty when the names were given, or come from several records.
   package private(set) var fields: [String?] = []
 
   /// The names as given or read, made unique.
@@ -77,7 +76,7 @@ package struct Header: Sendable, Equatable {
   /// The names in one record, or in several consecutive ones, joined by a blank.
   ///
   /// - Parameters:
-  ///   - endsWithDelimiter: whether an empty name behind the last one is ignored.
+  ///   - endsWithDelimiter: whether to ignore an empty name after the last one.
   ///   - areExact: whether blanks around a name belong to it.
   package init(rows: [[String?]], endsWithDelimiter: Bool = false, areExact: Bool = false) {
     var names = [String](repeating: "", count: rows.map(\.count).max() ?? 0)
@@ -98,8 +97,8 @@ package struct Header: Sendable, Equatable {
     rows.flatMap { row in row.enumerated().map { ($0, $1 ?? "") } }
   }
 
-  /// The first records of a chunk as text, with any number of fields; nil for null. Malformed ones are left
-  /// out.
+  /// The first records of a chunk as text, with any number of fields; nil for null. Malformed ones are
+  /// omitted.
   ///
   /// - Parameter needsFirst: whether a malformed first record is an error, as for a header.
   /// - Throws: `ImportError.malformedHeader`.
@@ -110,7 +109,7 @@ package struct Header: Sendable, Equatable {
       .map(\.fields)
   }
 
-  /// The same, with the line of each, numbered from 1 at the chunk's first.
+  /// Like `records`, with the line of each record, relative to the chunk's first line, from 1.
   static func sampled(
     _ chunk: Chunk, dialect: Dialect, file: String, limit: Int, needsFirst: Bool
   ) throws(ImportError) -> [(line: Int, fields: [String?])] {
@@ -144,7 +143,7 @@ package struct Header: Sendable, Equatable {
     return records
   }
 
-  /// Uses all available bytes: a few names may fit many encodings.
+  /// Uses all available bytes, as a few names may fit many encodings.
   private static func likelyEncoding(_ chunk: Chunk) -> String? {
     let bytes = chunk.copy(from: 0, to: min(chunk.byteCount, 1 << 16))
     return EncodingGuess.likely(bytes, isWhole: false)?.encoding.rawValue

@@ -1,17 +1,17 @@
 import Engine
 
-/// Why a record is not a row.
+/// Why a record is malformed.
 package enum MalformedReason: Sendable, Equatable, CustomStringConvertible {
   case tooFewFields(expected: Int, found: Int)
   case tooManyFields(expected: Int, found: Int)
   case textAfterClosingQuote
   case unterminatedQuote
   case invalidUTF8
-  /// The same in an input with another encoding.
+  /// Like `invalidUTF8`, in an input with another encoding.
   case invalidText(TextEncoding)
   /// All of its fields equal the names of the columns.
   case repeatedHeader
-  /// It begins like the comments that were found, and has as many fields as a record.
+  /// It begins like a comment, which was found rather than given, and has as many fields as a record.
   case possibleComment(String)
 
   package var description: String {
@@ -46,7 +46,7 @@ extension MalformedReason {
       + (likelyEncoding.map { ", which is likely \($0)" } ?? "")
   }
 
-  /// The encoding of a record behind a beginning that is UTF-8: Windows-1252 when its bytes beyond ASCII are
+  /// The encoding of a record after a beginning that is UTF-8: Windows-1252 when its bytes beyond ASCII are
   /// single accented letters, as in Western languages. Trying more encodings would take too long for many
   /// records.
   static func likelyEncoding(_ record: [UInt8]) -> String? {
@@ -68,14 +68,13 @@ extension MalformedReason {
   }
 }
 
-/// A record that is not a row, and where it goes wrong.
+/// A malformed record, and where its error is.
 ///
 /// The position is that of the record for too few fields, of the first surplus field for too many, of the
 /// first text after the closing quote, of the opening quote, or of the first byte of the ill-formed sequence.
-/// When several things are wrong, quotes are reported before encoding, and encoding before the number of
-/// fields.
+/// Of several errors, quotes are reported before encoding, and encoding before the number of fields.
 package struct MalformedRecord: Sendable, Equatable {
-  /// Index among the records of its chunk, malformed ones included.
+  /// The index among the records of its chunk, including malformed ones.
   package let record: Int
   package let reason: MalformedReason
   /// From the start of the input.

@@ -19,11 +19,12 @@ package struct RecordInfo: Sendable, Equatable {
 
 /// The fields of a chunk as byte ranges, row by row.
 ///
-/// Belongs to the parser that made it, which refills it for the next chunk. Thread rule: confined to the
-/// parser's thread.
+/// It belongs to its parser, which refills it for the next chunk.
+///
+/// Thread rule: confined to the parser's thread.
 package final class ParsedChunk {
   package let columnCount: Int
-  /// The chunk that all spans point into; nil before the first chunk and after `release`.
+  /// The chunk to which all spans point; nil before the first chunk and after `release`.
   package internal(set) var chunk: Chunk?
   /// Well-formed records.
   package internal(set) var rowCount = 0
@@ -40,7 +41,7 @@ package final class ParsedChunk {
   /// counting and no exclusivity check per field. The parser extends it once per record.
   struct Room {
     var fields: UnsafeMutablePointer<TextSpan>
-    /// How many rows fit, and how many records.
+    /// The number of rows, and of records, for which there is memory.
     var rows = 1
     var records: UnsafeMutablePointer<RecordInfo>
     var recordOfRow: UnsafeMutablePointer<UInt32>
@@ -112,7 +113,7 @@ package final class ParsedChunk {
     return chunk.withMemory { Array($0[start..<start + Int(span.length)]) }
   }
 
-  /// A field without the blanks and tabs around it; null when nothing else is in it and it has no quotes.
+  /// A field without the blanks and tabs around it; null when it has nothing else and is not quoted.
   ///
   /// - Parameter memory: the chunk's memory, in which spans point.
   func withoutBlanks(
@@ -127,7 +128,7 @@ package final class ParsedChunk {
     return TextSpan(offset: UInt32(clamping: start), length: UInt32(clamping: end - start))
   }
 
-  /// Whether a field is in quotes: it lies behind a quote, or, when it was unescaped, behind the input's
+  /// Returns whether a field is quoted: it is after a quote or, when it was unescaped, after the input's
   /// bytes.
   func isQuoted(_ span: TextSpan, quote: UInt8?) -> Bool {
     guard let chunk, let quote, !span.isNull else { return false }
@@ -150,7 +151,7 @@ package final class ParsedChunk {
 
   /// Removes the rows that repeat the header, and records them as malformed.
   func removeRepeats(of header: [[UInt8]?]) {
-    // The longest name is the least likely to have the length and the bytes of a value.
+    // The longest name is the least likely to have the length and bytes of a value.
     guard let probe = header.indices.max(by: { header[$0]?.count ?? 0 < header[$1]?.count ?? 0 }),
       let name = header[probe], header.count == columnCount, let chunk
     else { return }
@@ -203,13 +204,13 @@ package final class ParsedChunk {
   func begin(_ chunk: Chunk) {
     release()
     self.chunk = chunk
-    // A row of n fields has at least n - 1 delimiters; only padded rows may need more room.
+    // A row of n fields has at least n - 1 delimiters; only padded rows may need more memory.
     let rows = min(chunk.recordCount, chunk.byteCount / columnCount + 1) + 1
     if rows > room.rows { growRows(to: rows) }
     if chunk.recordCount >= room.recordCount { growRecords(to: chunk.recordCount + 1) }
   }
 
-  /// Makes room for more rows and records than these: twice as many as before.
+  /// Allocates memory for more rows and records than these: twice as many as before.
   @inline(never)
   func grow(rows: Int, records: Int) -> Room {
     if rows > room.rows { growRows(to: 2 * room.rows) }

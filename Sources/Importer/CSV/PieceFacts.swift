@@ -1,8 +1,8 @@
 /// The results of scanning the strides of a piece of input, computed before it is known how the piece begins.
 ///
-/// The reader of a piece does not know the bytes before it, above all not whether the piece begins inside
+/// The reader of a piece does not know the bytes before it, in particular whether the piece begins inside
 /// quotes. So it scans for both cases: for each stride it records the state in which its scan begins, and the
-/// result. A scan that knows everything before, and comes to the stride in exactly this state, gets the same
+/// result. A scan from the beginning of the input that reaches the stride in exactly this state gets the same
 /// result and can skip its bytes; in any other state it scans them itself. The results are never guesses;
 /// they are only useless when the state differs.
 ///
@@ -17,7 +17,7 @@ struct PieceFacts: Sendable {
 
     fileprivate let records: UInt16
     fileprivate let lineBreaks: UInt16
-    /// Where the last record in it begins, relative to the stride's first byte; 0: none begins there.
+    /// The beginning of the last record in it, relative to the stride's first byte; 0: none begins there.
     fileprivate let recordStart: UInt16
     fileprivate let endState: FieldState
     fileprivate let endsInReturn: Bool
@@ -32,7 +32,7 @@ struct PieceFacts: Sendable {
 
     /// - Parameters:
     ///   - before: the state at the stride's first byte.
-    ///   - after: the state behind its last byte.
+    ///   - after: the state after its last byte.
     fileprivate init(_ before: RecordScan, _ after: RecordScan) {
       state = before.state
       isBehindReturn = before.previousIsReturn
@@ -76,8 +76,8 @@ struct PieceFacts: Sendable {
         inner.skipWithoutQuotes(bytes, end, as: outer, first) ?? inner.follow(bytes, end)
       courses.append((first, second))
       guard let one = outer, let other = inner else { continue }
-      // When both scans have the same state, one is enough. And literal quotes are rare in unquoted fields:
-      // the scan that meets them has mistaken the inside for the outside.
+      // When both scans have the same state, one suffices. And literal quotes are rare in unquoted fields: a
+      // scan that finds them has assumed the wrong case.
       if one.state == other.state || (other.strayQuotes > 0 && one.strayQuotes == 0) {
         inner = nil
       } else if one.strayQuotes > 0, other.strayQuotes == 0 {
@@ -97,7 +97,8 @@ extension RecordScan? {
     return PieceFacts.Course(before, self)
   }
 
-  /// The same inside quotes, for a stride without quotes: all its line ends are in the other scan's result.
+  /// Like `follow`, inside quotes, for a stride without quotes: the other scan's result has all of its line
+  /// ends.
   fileprivate mutating func skipWithoutQuotes(
     _ bytes: UnsafeRawPointer, _ end: Int, as other: RecordScan?, _ course: PieceFacts.Course
   ) -> PieceFacts.Course? {
@@ -142,8 +143,8 @@ extension RecordScan {
     return advance(bytes, count: count, atEnd: atEnd)
   }
 
-  /// Skips a stride with the result of its earlier scan; false when this scan might get another result, or
-  /// end the chunk there.
+  /// Skips a stride with the result of its earlier scan; returns false when this scan might get another
+  /// result, or end the chunk there.
   private mutating func leap(_ course: PieceFacts.Course, _ strideBytes: Int) -> Bool {
     guard course.isKnown, course.state == state, course.isBehindReturn == previousIsReturn,
       course.beginsRecord == (recordStart == position),

@@ -5,24 +5,24 @@ struct Piece: Sendable {
   let memory: ChunkMemory
   /// The offset of its first byte in the memory.
   let place: Int
-  /// How many bytes before it nobody else uses.
+  /// The number of free bytes before it.
   let headroom: Int
   let byteCount: Int
   let facts: PieceFacts
 }
 
-/// Reads a file ahead in pieces, on several threads, which also scan what they have read: so the thread that
-/// cuts it into chunks has little left to do.
+/// Reads a file ahead in pieces, on several threads, which also scan the pieces, so that the thread that cuts
+/// it into chunks has little left to do.
 ///
-/// Pieces lie back to back in large blocks of memory. The part of a chunk that lies in the previous block
-/// moves in front of the next block's first piece.
+/// Pieces lie back to back in large blocks of memory. The part of a chunk in the previous block is moved
+/// before the next block's first piece.
 ///
 /// Only the bytes that the file had when it was opened are read ahead. A piece that is too short is the last
-/// one: its user continues to read from there, and meets the file's end, added bytes, or the error.
+/// one: its user reads on from there, and finds the file's end, added bytes, or the error.
 ///
 /// Thread rule: `serve` on any thread; everything else on the cutting thread.
 final class ReadAhead: @unchecked Sendable {
-  // @unchecked: the queue is made for sharing; only the cutting thread uses everything else that changes.
+  // @unchecked: the queue is made for sharing; only the cutting thread uses the other mutable state.
 
   private struct Request: Sendable {
     let memory: ChunkMemory
@@ -38,10 +38,10 @@ final class ReadAhead: @unchecked Sendable {
   private let limits: ChunkLimits
   private let queue: OrderedQueue<Request, Piece>
   private let window: Int
-  /// How many threads must call `serve`.
+  /// The number of threads that must call `serve`.
   let threads: Int
   private let pool: ChunkMemoryPool
-  /// Where the next piece begins, and where the last one ends.
+  /// The beginning of the next piece, and the end of the last one.
   private var byteOffset: Int
   private let end: Int
   /// The requested sizes of pieces.
@@ -69,7 +69,7 @@ final class ReadAhead: @unchecked Sendable {
     while let (index, request) = queue.take() { queue.deliver(index, .success(read(request))) }
   }
 
-  /// Ends the reading threads. They may still write into the memory that they were given.
+  /// Ends the reading threads. They may still write into the memory that they have.
   func stop() { queue.stop() }
 
   /// The next piece; nil when the rest must be read in another way.

@@ -145,8 +145,7 @@ extension RecordParser {
     return TextSpan(offset: inside.offset, length: inside.length + behind.length)
   }
 
-  /// Moves from behind a closing quote to the end of the field: only blanks may be there, or text where it is
-  /// kept.
+  /// Moves from a closing quote to the end of the field: only blanks may be there, or text if it is kept.
   ///
   /// - Returns: the text that is kept, including the blanks before it; nil when there is none.
   private func passRest(
@@ -265,8 +264,8 @@ extension RecordParser {
 
   // MARK: Irregular records
 
-  /// Whether a record with another number of fields or ill-formed text is still accepted as a row; it is then
-  /// filled with nulls. Otherwise it is recorded as malformed.
+  /// Returns whether a record with another number of fields or ill-formed text is accepted as a row, which is
+  /// then filled with nulls. Otherwise it is recorded as malformed.
   @inline(never)
   func acceptsUncommon(
     _ chunk: Chunk, _ cursor: inout Cursor, end: Int, problem: Problem?
@@ -308,7 +307,7 @@ extension RecordParser {
     return true
   }
 
-  /// The number of fields without an empty one behind the last delimiter.
+  /// The number of fields without an empty one after the last delimiter.
   private func withoutTrailing(_ chunk: Chunk, _ cursor: Cursor, end: Int) -> Int {
     let last = cursor.field - 1
     let isEmpty: Bool

@@ -46,17 +46,17 @@ extension RecordParser {
 }
 
 /// Copies the bytes between two kinds of stop bytes to a place of the same size, sixteen at a time where
-/// there is room for that.
+/// there is space.
 private struct PlainCopy {
   private typealias Block = SIMD16<UInt8>
 
   let source: UnsafeRawPointer
   let count: Int
   private let target: UnsafeMutableRawPointer
-  /// How many bytes may be read from the source, and written to the target.
+  /// The number of bytes that may be read from the source, and written to the target.
   private let room: Int
   private let stops: (Block, Block)
-  /// How many bytes were processed, and how many of them were copied, which is never more.
+  /// The numbers of bytes processed and copied; the latter is never greater.
   var index = 0
   private(set) var written = 0
 
@@ -71,7 +71,7 @@ private struct PlainCopy {
     self.stops = (Block(repeating: stops.0), Block(repeating: stops.1))
   }
 
-  /// How many bytes of a block come before a stop, or the end; 16: all.
+  /// The number of bytes in a block before a stop or the end; 16: all.
   @inline(__always)
   private func plainBytes(_ block: Block) -> Int {
     // A mask of SIMD16 is sixteen bytes of 0x00 or 0xFF: the cast only reinterprets them.
@@ -108,8 +108,8 @@ private struct PlainCopy {
     written = index
   }
 
-  /// Copies up to the next stop, or the end. Writing sixteen bytes at a time may write too many, but within
-  /// the room, since no more was written than was read; the next field's bytes will replace them.
+  /// Copies up to the next stop or the end. Writing sixteen bytes at a time may write too many, but within
+  /// the space, since no more was written than was read; the next field's bytes replace them.
   mutating func takePlain() {
     while room &- index >= 16 {
       let block = source.loadUnaligned(fromByteOffset: index, as: Block.self)

@@ -45,7 +45,7 @@ extension RecordParser {
   ///
   /// - Parameters:
   ///   - begins: the first bytes of the fields that begin in the block.
-  ///   - ends: the bytes behind the last ones of fields.
+  ///   - ends: the bytes after the last ones of fields.
   @inline(__always)
   private func finishFields(
     _ chunk: Chunk, _ cursor: inout Cursor, position: Int, begins: UInt64, ends: UInt64,
@@ -101,7 +101,7 @@ extension RecordParser {
     begins &= begins &- 1
   }
 
-  /// Finishes a line of nothing but blanks: a null in a table of one column, elsewhere no record.
+  /// Finishes a line of blanks: a null in a table of one column, elsewhere no record.
   @inline(never)
   func finishBlankLine(_ chunk: Chunk, _ cursor: inout Cursor, end: Int) {
     if chunk.blankLinesAreRecords {

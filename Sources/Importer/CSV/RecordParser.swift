@@ -24,9 +24,9 @@ package final class RecordParser {
   let scanner: BlockScanner
 
   /// - Parameters:
-  ///   - columnCount: fields of a well-formed record, at least 1.
-  ///   - header: the header's fields: a record that repeats them is malformed; empty: no record is compared.
-  ///   - endsWithDelimiter: whether an empty field behind the last one is dropped.
+  ///   - columnCount: the fields of a well-formed record, at least 1.
+  ///   - header: the header's fields; a record that repeats them is malformed. Empty: no record is compared.
+  ///   - endsWithDelimiter: whether to drop an empty field after the last one.
   package init(
     dialect: Dialect, columnCount: Int, ragged: ImportOptions.Ragged = .reject,
     header: [[UInt8]?] = [],
@@ -163,12 +163,12 @@ package final class RecordParser {
     }
   }
 
-  /// Parses blocks without quotes, in whose fields there is nothing to look for, up to one that has some.
+  /// Parses blocks without quotes whose fields need no inspection, up to a block that has some.
   ///
   /// - Parameters:
-  ///   - start: where such a block begins, outside quotes.
+  ///   - start: the beginning of such a block, outside quotes.
   ///   - first: the marks of that block.
-  /// - Returns: where the blocks end.
+  /// - Returns: the end of the blocks.
   @inline(never)
   private func parsePlainBlocks(
     _ chunk: Chunk, _ cursor: inout Cursor, from start: Int, _ first: BlockMarks,
@@ -233,9 +233,9 @@ package final class RecordParser {
     cursor.fieldStart = start
   }
 
-  /// Removes from a block's marks the quotes that are literal characters of unquoted fields.
+  /// Removes the quotes that are literal characters of unquoted fields from a block's marks.
   ///
-  /// - Returns: the quotes that open a field behind blanks, and the removed ones.
+  /// - Returns: the quotes that open a field after blanks, and the removed ones.
   @inline(never)
   private func takeOutStrayQuotes(
     _ marks: inout BlockMarks, _ bytes: UnsafeRawPointer, _ carry: Carry

@@ -52,7 +52,7 @@ extension RecordScan {
     return take(1)
   }
 
-  /// Whether the line begins here, or behind blanks that do not count.
+  /// True when the line begins here, or after blanks that are ignored.
   private var beginsLine: Bool { position == recordStart || isBlankLine }
 
   private mutating func take(_ count: Int) -> Step {
@@ -108,9 +108,9 @@ extension RecordScan {
 }
 
 extension Dialect {
-  /// How many bytes an escape right before `position` makes literal: those of a quote, a delimiter, an escape
-  /// or a record end; 0 before anything else, where the escape is an ordinary character. Nil when the
-  /// available bytes do not determine it.
+  /// The number of bytes that an escape right before `position` makes literal: those of a quote, a delimiter,
+  /// an escape or a record end; 0 before anything else, where the escape is an ordinary character. Nil when
+  /// the available bytes do not determine it.
   func escapedLength(
     _ bytes: UnsafeRawPointer, at position: Int, count: Int, atEnd: Bool
   ) -> Int? {

@@ -1,9 +1,9 @@
-/// Where a byte is in its field. Between bytes, this is the only state that CSV needs.
+/// The position of a byte in its field. Between bytes, this is the only state that CSV requires.
 enum FieldState {
   /// At the start of a record, or right after a delimiter: only here does a quote open a quoted field.
   case fieldStart
-  /// Behind blanks at the start of a field: a quote still opens the field. Where runs of blanks separate
-  /// fields: behind blanks at the start of a line.
+  /// After blanks at the start of a field: a quote still opens the field. Where runs of blanks separate
+  /// fields: after blanks at the start of a line.
   case blankStart
   /// In an unquoted field, or in text after a closing quote: quotes are literal.
   case unquoted
@@ -13,12 +13,12 @@ enum FieldState {
   /// In a line that is not a record.
   case comment
 
-  /// Whether a quote would open a field.
+  /// True when a quote would open a field.
   var beginsField: Bool { self == .fieldStart || self == .blankStart }
 }
 
 extension Dialect {
-  /// The state at `end`, behind bytes outside quotes and without any, which begin at `start`.
+  /// The state at `end`, after bytes outside quotes that contain no quotes and begin at `start`.
   ///
   /// - Parameter before: the state at `start`.
   /// - Precondition: the delimiter has one byte, and there are no comments.
@@ -37,9 +37,9 @@ extension Dialect {
 
 /// Finds the end of a chunk: a state machine over the bytes of one chunk, without input or output.
 ///
-/// It goes over every byte once, however the bytes arrive. Blocks of 64 bytes are processed with masks, in
-/// which "inside quotes" is the parity of the quotes so far. That is right while every opening quote is at
-/// the start of a field (or doubles the one before it); other quotes are first removed from the mask.
+/// It reads every byte once, however the bytes arrive. Blocks of 64 bytes are processed with masks, in which
+/// "inside quotes" is the parity of the quotes so far. That is right if every opening quote is at the start
+/// of a field (or doubles the previous one); other quotes are first removed from the mask.
 struct RecordScan {
   enum Outcome: Equatable {
     /// All given bytes were scanned; the chunk continues.
@@ -72,13 +72,14 @@ struct RecordScan {
   var commentFields = 0
   /// Quotes in whole blocks that neither opened nor closed a field.
   var strayQuotes = 0
-  /// Whether the last block had neither quotes nor carriage returns: the next one will hardly have some.
+  /// True when the last block had neither quotes nor carriage returns, so that the next one probably has
+  /// none.
   private var mayBePlain: Bool
 
   /// - Parameters:
   ///   - recordLimit: the chunk ends after this many records, at least 1.
   ///   - byteLimit: the chunk ends after the record in which it reaches this many bytes.
-  ///   - maximumRecordBytes: at least 64, so that at most one too long record ends in a block.
+  ///   - maximumRecordBytes: at least 64, so that at most one record that is too long ends in a block.
   init(
     dialect: Dialect, recordLimit: Int, byteLimit: Int, maximumRecordBytes: Int,
     blankLinesAreRecords: Bool
@@ -86,7 +87,7 @@ struct RecordScan {
     self.dialect = dialect
     isPlain = dialect.isPlain
     isWhitespace = dialect.isWhitespace
-    // Between blanks, a line of nothing but blanks is a blank line.
+    // Between blanks, a line of blanks is a blank line.
     mayBePlain = !dialect.isWhitespace
     scanner = BlockScanner(dialect)
     self.recordLimit = max(1, recordLimit)
@@ -95,10 +96,10 @@ struct RecordScan {
     self.blankLinesAreRecords = blankLinesAreRecords
   }
 
-  /// Continues from `position` to `count`, the number of bytes of the chunk read so far. It may stop a little
+  /// Continues from `position` to `count`, the number of the chunk's bytes read so far. It may stop a little
   /// before `count` when the next byte determines the meaning of a byte.
   ///
-  /// - Parameter atEnd: whether no more bytes follow.
+  /// - Parameter atEnd: true when no more bytes follow.
   mutating func advance(_ bytes: UnsafeRawPointer, count: Int, atEnd: Bool) -> Outcome {
     if isPlain {
       while count - position >= 64 {
@@ -131,8 +132,8 @@ struct RecordScan {
     return state != .comment || commentFields == dialect.possibleRecordFields
   }
 
-  /// Passes blocks that have neither quotes nor carriage returns, up to one in which there is more to do than
-  /// to count line feeds: `block` passes that.
+  /// Skips blocks that have neither quotes nor carriage returns, up to one that needs more than counting line
+  /// feeds, which `block` processes.
   private mutating func passPlainBlocks(_ bytes: UnsafeRawPointer, count: Int) {
     // A line feed would belong to that return.
     if previousIsReturn { return }
@@ -225,7 +226,7 @@ struct RecordScan {
     return nil
   }
 
-  /// Whether blanks separate fields, and there were only blanks since the line began.
+  /// True when blanks separate fields, and the line has had only blanks so far.
   var isBlankLine: Bool { isWhitespace && state == .blankStart }
 
   /// Whether there is a quote between `position` and `end`; both are at block boundaries.
@@ -237,8 +238,8 @@ struct RecordScan {
     return found != 0
   }
 
-  /// Whether the chunk certainly does not end within the next bytes, in which this many records end, and none
-  /// of these is too long.
+  /// Returns whether the chunk certainly does not end within the next bytes, in which this many records end,
+  /// none of them too long.
   func mayPass(records count: Int, bytes: Int) -> Bool {
     count < recordLimit - records && bytes < byteLimit - position
       && bytes <= maximumRecordBytes - (position - recordStart)

@@ -4,17 +4,17 @@ import Engine
 /// Cuts an input into chunks of whole records.
 ///
 /// Record ends are `\n`, `\r\n` and `\r`, in any mixture, outside quotes. A quote opens a quoted field only
-/// at the start of a field, or behind blanks there. The last record needs no record end. A byte-order mark at
+/// at the start of a field, or after blanks there. The last record needs no record end. A byte-order mark at
 /// the start of the input is skipped: the first chunk's `byteOffset` is then 3, or 2 for UTF-16. Blank lines
 /// are skipped unless `blankLinesAreRecords`, and so are comments.
 ///
 /// In the input, the chunks lie back to back and cover everything except skipped lines. Memory is bounded by
 /// the chunks that are held, `chunkBytes`, and `maximumRecordBytes`.
 ///
-/// Thread rule: one thread at a time; the thread that reads the header may hand it to the one that reads the
+/// Thread rule: one thread at a time; the thread that reads the header may pass it to the one that reads the
 /// rest.
 package final class RecordSplitter: @unchecked Sendable {
-  // @unchecked: a reader's private state, which is handed over but never shared.
+  // @unchecked: a reader's private state, which is passed on but never shared.
 
   /// May be changed before the first chunk, and between chunks.
   package var dialect: Dialect
@@ -23,7 +23,7 @@ package final class RecordSplitter: @unchecked Sendable {
   package var blankLinesAreRecords = false
   /// Number of the next record. May be changed between chunks: to 1 when there is no header.
   package var nextRecord: Int
-  /// Where the next chunk begins. A byte-order mark counts only after the input has been read.
+  /// The beginning of the next chunk. A byte-order mark counts only after the input was read.
   package private(set) var byteOffset: Int
   package private(set) var line: Int
   /// The checksum of all bytes of the input before `byteOffset`, including a byte-order mark, when the
@@ -32,18 +32,18 @@ package final class RecordSplitter: @unchecked Sendable {
 
   private let source: any ByteSource
   let encoding: TextEncoding
-  /// The original bytes; nil when the encoding alone determines them.
+  /// The original bytes; nil when the encoding determines them.
   private let original: SystemText?
   private let limits: ChunkLimits
   private let pool = ChunkMemoryPool.shared()
   private var memory: ChunkMemory?
-  /// The bytes that were read are `start..<filled` of the memory; the next chunk begins at `start`.
+  /// The bytes read are `start..<filled` of the memory; the next chunk begins at `start`.
   private var start = 0
   private var filled = 0
-  /// How much of the memory this splitter itself may fill; behind it are pieces that are being read ahead.
+  /// How much of the memory this splitter may fill; pieces that are being read ahead come after it.
   private var fillable = 0
   private var ahead: ReadAhead?
-  /// The known scan results for the bytes behind this place in the memory.
+  /// The known scan results for the bytes after this place in the memory.
   private var known: (place: Int, facts: PieceFacts)?
   private var atEnd = false
   private var begun = false
@@ -77,7 +77,7 @@ package final class RecordSplitter: @unchecked Sendable {
     line = start.line
   }
 
-  /// The most records that a chunk should get, so that the spans of its fields take at most some tens of
+  /// The maximum number of records for a chunk, so that the spans of its fields take at most some tens of
   /// megabytes even when short records are padded to many columns.
   package static func maximumRecords(columnCount: Int) -> Int {
     max(1, (4 << 20) / (max(1, columnCount) + 4))
@@ -129,7 +129,7 @@ package final class RecordSplitter: @unchecked Sendable {
   /// Copies up to `count` of the bytes of the next chunks, without taking them: enough to find the dialect
   /// and the header of a pipe. Fewer only at the end of the input.
   ///
-  /// - Throws: what reading throws.
+  /// - Throws: the errors of reading.
   package func peek(_ count: Int) throws(ImportError) -> [UInt8] {
     try begin()
     while filled - start < count && !atEnd { try fill() }
@@ -138,14 +138,13 @@ package final class RecordSplitter: @unchecked Sendable {
       UnsafeRawBufferPointer(start: memory.base + start, count: min(count, filled - start)))
   }
 
-  /// The original bytes of the text that `peek` returns, for another splitter; nil when the encoding alone
-  /// determines them.
+  /// The original bytes of the text from `peek`, for another splitter; nil when the encoding determines them.
   func peekOriginal() -> SystemText? { original.map { SystemText(copying: $0) } }
 
   /// Skips the next `count` lines, whatever they contain; fewer only at the end of the input. Chunks then
-  /// begin behind them.
+  /// begin after them.
   ///
-  /// - Throws: what reading throws.
+  /// - Throws: the errors of reading.
   package func skipLines(_ count: Int) throws(ImportError) {
     try begin()
     var left = count
@@ -189,13 +188,13 @@ package final class RecordSplitter: @unchecked Sendable {
     case different
   }
 
-  /// Skips bytes that an earlier import has read, so that the next chunk begins behind them.
+  /// Skips bytes that an earlier import has read, so that the next chunk begins after them.
   ///
   /// - Parameters:
   ///   - offset: the end of these bytes, at the beginning of a character; not before `byteOffset`.
   ///   - checksum: the checksum of the input's bytes before `offset`.
-  ///   - isCancelled: asked from time to time.
-  /// - Throws: what reading throws; `ImportError.interrupted`.
+  ///   - isCancelled: called from time to time.
+  /// - Throws: the errors of reading; `ImportError.interrupted`.
   /// - Complexity: O(bytes): all of them are read again.
   package func skip(
     to offset: Int, checksum wanted: UInt64, isCancelled: () -> Bool = { false }
@@ -231,7 +230,7 @@ package final class RecordSplitter: @unchecked Sendable {
     return checksum.value == wanted ? .done(endsLine: endsLine) : .different
   }
 
-  /// Sets the line and record with which the next chunk begins, after `skip`.
+  /// Sets the line and record of the next chunk's beginning, after `skip`.
   package func goOn(line: Int, record: Int) {
     self.line = line
     nextRecord = record
@@ -243,9 +242,9 @@ package final class RecordSplitter: @unchecked Sendable {
     source.isCancelled = { before() || condition() }
   }
 
-  /// Whether no byte is left.
+  /// Returns whether no byte is left.
   ///
-  /// - Throws: what reading throws.
+  /// - Throws: the errors of reading.
   package func isAtEnd() throws(ImportError) -> Bool {
     try begin()
     while filled == start && !atEnd { try fill() }
@@ -279,7 +278,7 @@ package final class RecordSplitter: @unchecked Sendable {
         blankLinesAreRecords: blankLinesAreRecords, encoding: encoding, original: original,
         inputByteCount: inputByteCount, checksumBefore: before, checksumAfter: checksum.value))
     start += end
-    // The start of a damaged checkpoint may be any number.
+    // The start from a damaged checkpoint may be any number.
     byteOffset &+= inputByteCount
     line &+= lineBreaks
     nextRecord &+= records
@@ -299,7 +298,7 @@ package final class RecordSplitter: @unchecked Sendable {
       && bytes.load(as: UInt8.self) == 0x0A
   }
 
-  /// How many bytes of the input correspond to the next bytes, which are taken now.
+  /// Takes the next bytes, and returns the number of the input's bytes that they represent.
   private func pass(_ bytes: UnsafeRawPointer, count: Int) -> Int {
     original?.pass(count)
       ?? Transcoder.inputLength(UnsafeRawBufferPointer(start: bytes, count: count), encoding)
@@ -326,11 +325,11 @@ package final class RecordSplitter: @unchecked Sendable {
 
   // MARK: Reading ahead
 
-  /// Starts reading the rest on several threads. The result says how many; each of them must call `serve`.
-  /// Nil when that is impossible or not worth it. The dialect and the meaning of blank lines must not change
-  /// any more.
+  /// Starts reading the rest on several threads. The result has their number; each of them must call `serve`.
+  /// Nil when that is impossible or not worth it. The dialect and the meaning of blank lines must then no
+  /// longer change.
   ///
-  /// - Throws: what reading throws.
+  /// - Throws: the errors of reading.
   func readAhead(threads: Int) throws(ImportError) -> ReadAhead? {
     try begin()
     let next = byteOffset + filled - start
@@ -351,7 +350,8 @@ package final class RecordSplitter: @unchecked Sendable {
     ahead = nil
   }
 
-  /// Takes the next piece that was read ahead; false after the last, when reading continues without them.
+  /// Takes the next piece that was read ahead; returns false after the last, when reading continues without
+  /// pieces.
   private func takePiece(_ ahead: ReadAhead) throws(ImportError) -> Bool {
     let piece: Piece?
     do {
@@ -403,7 +403,7 @@ package final class RecordSplitter: @unchecked Sendable {
     }
   }
 
-  /// Reads once, behind the bytes that are there.
+  /// Reads once, after the present bytes.
   private func fill() throws(ImportError) {
     if let ahead, try takePiece(ahead) { return }
     let memory = try roomyMemory()
@@ -414,8 +414,8 @@ package final class RecordSplitter: @unchecked Sendable {
     filled += count
   }
 
-  /// The memory, with room for at least `count` more bytes. When it is full, the present bytes move to the
-  /// front of another block: of the usual size for chunks like the last one, or else twice as large as these
+  /// The memory, with space for at least `count` more bytes. When it is full, the present bytes are moved to
+  /// the front of another block: of the usual size for chunks like the last one, or twice as large as these
   /// bytes, so that each byte of a long record is moved about once.
   private func roomyMemory(for count: Int = 1) throws(ImportError) -> ChunkMemory {
     if let memory, fillable - filled >= count { return memory }

@@ -1,19 +1,19 @@
-/// Deviations that were tolerated in records: `docs/csv.md` lists them, and a report mentions them.
+/// Deviations that were tolerated in records; `docs/csv.md` lists them, and a report notes them.
 package struct Tolerances: Sendable, Equatable {
   package enum Kind: Int, Sendable, CaseIterable {
     /// Blanks around a quoted field, dropped.
     case blanksAroundQuotes
     /// Quotes in an unquoted field, kept.
     case strayQuotes
-    /// Text behind a closing quote, kept if so configured.
+    /// Text after a closing quote, kept if so configured.
     case textBehindQuotes
     case blankLines
     case comments
-    /// An empty field behind the last column, dropped.
+    /// An empty field after the last column, dropped.
     case trailingDelimiters
   }
 
-  /// How often it occurred, if counted, and the first line; nil when it did not.
+  /// The number of occurrences, if counted, and the first line; nil when there was none.
   package struct Sighting: Sendable, Equatable {
     package var count: Int
     package var line: Int

@@ -3,14 +3,14 @@ import Engine
 
 /// The bounded queue between the reader, the parser threads and the writer.
 ///
-/// Chunks go in numbered, parsers take them in any order and hand results back, the writer receives the
-/// results in the order of the chunks. At most `window` chunks, with at most `byteLimit` bytes in all unless
-/// there is only one, are between `put` and `next` at once: the reader waits for the writer (back-pressure),
-/// so memory is bounded whatever the size of the input and its records.
+/// Chunks are added in order; parsers take them in any order and return results; the writer receives the
+/// results in the order of the chunks. At most `window` chunks are between `put` and `next`, with at most
+/// `byteLimit` bytes together unless there is only one: the reader waits for the writer (back-pressure), so
+/// memory is bounded whatever the size of the input and its records.
 ///
 /// Thread rule: any thread; one reader, any number of parsers, one writer.
 final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable {
-  // @unchecked: everything is guarded by `lock`.
+  // @unchecked: `lock` guards everything.
   private let lock: Lock
   /// The conditions that the reader, the parsers and the writer wait for: each is woken only when it can
   /// continue.
@@ -39,16 +39,16 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     self.byteLimit = byteLimit
   }
 
-  /// Whether results are no longer taken.
+  /// True when results are no longer taken.
   var hasStopped: Bool { lock.withLock { isStopped } }
 
-  /// Adds an input. While the window is full, the reader parses instead of waiting, and waits only when there
-  /// is nothing to parse.
+  /// Adds an input. While the window is full, the reader parses, and waits only when there is nothing to
+  /// parse.
   ///
   /// - Parameters:
-  ///   - size: its size in bytes.
+  ///   - size: the input's size in bytes.
   ///   - help: parses an input that waits for a parser.
-  /// - Returns: false when the queue was stopped; the reader should end.
+  /// - Returns: false when the queue was stopped; the reader should then end.
   func put(
     _ input: Input, size: Int = 0, help: (Input) -> Result<Output, any Error>
   ) -> Bool {
@@ -77,13 +77,13 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     }
   }
 
-  /// Call with the lock held.
+  /// Requires the lock.
   private func hasRoom(for size: Int) -> Bool {
     let count = putCount - nextIndex
     return count == 0 || (count < window && size <= byteLimit - bytes)
   }
 
-  /// Marks the end of the inputs, reached or caused by a failure; a failure reaches the writer after
+  /// Marks the end of the inputs, reached or caused by a failure. A failure reaches the writer after
   /// everything that was put before it.
   func end(_ failure: (any Error)? = nil) {
     lock.withLock {
@@ -106,7 +106,7 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     }
   }
 
-  /// Hands back the result of an input.
+  /// Returns the result of an input to the queue.
   func deliver(_ index: Int, _ result: Result<Output, any Error>) {
     lock.withLock {
       results[index] = result
@@ -136,10 +136,10 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     }
   }
 
-  /// Waits until `next` need not wait.
+  /// Waits until `next` would not wait.
   ///
   /// - Parameter deadline: a time of `System.monotonicNanoseconds`.
-  /// - Returns: false when that has come first.
+  /// - Returns: false when the deadline came first.
   func isReady(by deadline: UInt64) -> Bool {
     lock.withLock {
       while !isStopped, results[nextIndex] == nil, !(inputHasEnded && nextIndex == putCount) {

@@ -1,11 +1,11 @@
 import Base
 import Engine
 
-/// The threads of the reader and the parsers of an import, or those of an export. They are started when the
-/// first input needs them, and kept for the following inputs, so that ten thousand small files do not start
-/// threads ten thousand times.
+/// The reader's and parsers' threads of an import, or the threads of an export. They start when the first
+/// input needs them and are kept for later inputs, so that ten thousand small files do not start threads ten
+/// thousand times.
 ///
-/// Thread rule: only the writer's thread uses it.
+/// Thread rule: only the writer's thread.
 final class PipelineThreads {
   private let team = Team()
   private var threads: [Thread] = []
@@ -17,7 +17,7 @@ final class PipelineThreads {
 
   /// Starts missing threads, as `run` does.
   ///
-  /// - Throws: `SystemError` when the system has no room for another thread.
+  /// - Throws: `SystemError` when the system cannot start another thread.
   func start(_ count: Int) throws {
     while threads.count < count {
       let (number, team) = (threads.count, team)
@@ -31,10 +31,10 @@ final class PipelineThreads {
   /// Runs `work` on `count` threads at once, each with its number from 0, and `meanwhile` on the calling
   /// thread.
   ///
-  /// Returns when all have returned; `meanwhile` must let the threads end, however it ends itself.
+  /// Returns when all have returned; `meanwhile` must let the threads end, also when it throws.
   ///
-  /// - Throws: the errors of `meanwhile`; `SystemError` when the system has no room for another thread,
-  ///   before anything has run.
+  /// - Throws: the errors of `meanwhile`; `SystemError` when the system cannot start another thread, before
+  ///   anything has run.
   func run(
     _ count: Int, _ work: @escaping @Sendable (Int) -> Void, meanwhile: () throws -> Void
   ) throws {
@@ -49,12 +49,12 @@ final class PipelineThreads {
 ///
 /// Thread rule: any thread.
 private final class Team: @unchecked Sendable {
-  // @unchecked: everything is guarded by `lock`.
+  // @unchecked: `lock` guards everything.
   private let lock = Lock()
   private var work: (@Sendable (Int) -> Void)?
-  /// How many pieces of work were given out: a thread does each at most once.
+  /// The number of pieces of work given out; a thread does each at most once.
   private var round = 0
-  /// The threads with numbers below this take part in the work.
+  /// Threads with numbers below this take part in the work.
   private var width = 0
   private var working = 0
   private var isDismissed = false
@@ -95,7 +95,7 @@ private final class Team: @unchecked Sendable {
     }
   }
 
-  /// The next work; nil when there will be none.
+  /// Waits for the next work; nil when there will be none.
   private func next(_ number: Int, after done: inout Int) -> (@Sendable (Int) -> Void)? {
     lock.withLock {
       while true {
