@@ -4,10 +4,10 @@ import Engine
 enum CSVField {
   private static let scanner = BlockScanner(.rfc4180)
 
-  /// The most bytes of a field: twice its length, its quotes and the delimiter.
+  /// The maximum bytes of a field: twice its length, its quotes and the delimiter.
   static func mostBytes(_ length: Int) -> Int { 2 &* length &+ 3 }
 
-  /// Whether bytes have no delimiter, quote or record end, and so need no quotes.
+  /// Returns whether bytes have no delimiter, quote or record end, and so need no quotes.
   static func arePlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let start = bytes.baseAddress else { return true }
     var offset = 0
@@ -25,7 +25,7 @@ enum CSVField {
     }
   }
 
-  /// Which of 64 bytes make quotes necessary.
+  /// The bytes among 64 that require quotes.
   @inline(__always)
   private static func marks(_ block: UnsafeRawPointer) -> UInt64 {
     let marks = scanner.marks(block)
@@ -34,8 +34,8 @@ enum CSVField {
 
   /// Copies a field that needs no quotes.
   ///
-  /// - Precondition: 7 bytes behind those of `source` may be read, as behind every span of a decoded column,
-  ///   and as many behind those of `target` may be written.
+  /// - Precondition: 7 bytes after those of `source` may be read, as after every span of a decoded column,
+  ///   and as many after those of `target` may be written.
   @inline(__always)
   static func copy(_ source: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer) {
     if count > 64 {
@@ -53,8 +53,8 @@ enum CSVField {
 
   /// Writes a field, with quotes if it needs them.
   ///
-  /// - Precondition: as for `copy`; there is room for `mostBytes`, and 64 bytes behind that.
-  /// - Returns: how many bytes were written.
+  /// - Precondition: that of `copy`; there is space for `mostBytes`, and 64 bytes after that.
+  /// - Returns: the number of bytes written.
   static func write(
     _ source: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer
   ) -> Int {
@@ -64,7 +64,7 @@ enum CSVField {
       return 2
     }
     copy(source, count: count, to: target)
-    // Looks at the copy: bytes behind it may be read, too.
+    // Reads the copy, since bytes after it may be read too.
     var found: UInt64 = 0
     var offset = 0
     while offset < count, found == 0 {
@@ -86,8 +86,8 @@ enum CSVField {
     while offset < count {
       let word = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       let differences = word ^ quotes
-      // A zero byte in the result stands for a quote; bytes of 0x80 and more may look like one, which does no
-      // harm here.
+      // A zero byte in the result is a quote; bytes of 0x80 and more may resemble one, which does no harm
+      // here.
       let mayQuote =
         (differences &- 0x0101_0101_0101_0101) & ~differences & 0x8080_8080_8080_8080
       if mayQuote == 0 {

@@ -2,13 +2,13 @@ import Base
 import Engine
 
 /// Writes the objects of a table that differ in two versions as CSV or JSON Lines, with values as in an
-/// export: spellings in CSV, numbers in JSON as numbers.
+/// export: spellings in CSV, numbers as numbers in JSON.
 ///
 /// Thread rule: one thread at a time.
 package struct ChangeFormatter {
   private struct ColumnWriters {
     let name: String
-    /// Writes `{"old":…` and `,"new":…`; a column that one version does not have is written as in the other.
+    /// Writes `{"old":…` and `,"new":…`; a column that only one version has has the same form in both.
     let old: FieldWriter
     let new: FieldWriter
     /// `"name":`
@@ -28,7 +28,7 @@ package struct ChangeFormatter {
   package init(_ reader: ChangeReader, _ format: TableExporter.Format, table: String) {
     self.format = format
     self.table = table
-    // The key of an object that is gone may be none of the type that its column has by now.
+    // The key of a deleted object may not have the current type of its column.
     keys = reader.keyColumns.map {
       FieldWriter($0, named: "key", keepsOthers: true, isFirst: false)
     }
@@ -44,7 +44,7 @@ package struct ChangeFormatter {
     }
   }
 
-  /// One object: a line of JSON, or a line of CSV for each field that differs.
+  /// The bytes for one object: a line of JSON, or a line of CSV for each field that differs.
   package func bytes(of object: ChangedObject) -> [UInt8] {
     output.removeAll()
     if format == .csv { csv(object) } else { json(object) }
@@ -54,7 +54,7 @@ package struct ChangeFormatter {
   // MARK: CSV
 
   private func csv(_ object: ChangedObject) {
-    // An object whose fields are all null gets a line too.
+    // An object whose fields are all null also gets a line.
     let fields =
       object.kind == .changed
       ? object.fields : object.fields.filter { $0.old != nil || $0.new != nil }
@@ -82,7 +82,7 @@ package struct ChangeFormatter {
     output.append(0x0A)
   }
 
-  /// Appends a key; one of several columns is itself a line of CSV in the field, so that no two keys look
+  /// Appends a key; a key of several columns is itself a line of CSV in the field, so that no two keys look
   /// alike.
   private func appendCSVKey(_ parts: [[UInt8]]) {
     if parts.count == 1 { return Self.with(parts[0]) { keys[0].appendCSV($0, to: output) } }
@@ -111,7 +111,7 @@ package struct ChangeFormatter {
     output.advance(CSVField.write(source, count: field.count, to: target))
   }
 
-  /// Calls `body` with bytes that have some readable bytes behind them; with nil for null.
+  /// Calls `body` with bytes that are followed by readable bytes; with nil for null.
   private static func with(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void) {
     guard let bytes else { return body(nil) }
     (bytes + Array(repeating: 0, count: ResultWindow.readableBytes)).withUnsafeBytes {
@@ -121,7 +121,7 @@ package struct ChangeFormatter {
 
   // MARK: JSON Lines
 
-  /// Appends a key; one of several columns is an array.
+  /// Appends a key; a key of several columns is an array.
   private func appendJSONKey(_ parts: [[UInt8]]) {
     if parts.count == 1 { return Self.with(parts[0]) { keys[0].appendJSON($0, to: output) } }
     output.append(Array(",\"key\":".utf8))

@@ -2,9 +2,9 @@ import Engine
 
 /// An object that differs between two versions of its table, with the spellings of its fields.
 package struct ChangedObject {
-  /// A field in both versions; nil is null.
+  /// A field in both versions; nil for null.
   package struct Field {
-    /// Its place in `ChangeReader.columns`.
+    /// Its index in `ChangeReader.columns`.
     package let column: Int
     package let old: [UInt8]?
     package let new: [UInt8]?
@@ -33,22 +33,22 @@ package struct ChangeReader {
     fileprivate let newPlace: Int?
   }
 
-  /// The columns of the later version, and behind them those that only the earlier one has.
+  /// The columns of the later version, then those that only the earlier one has.
   package let columns: [ChangedColumn]
-  /// The columns of the parts of objects' keys; without a key, a column for their numbers.
+  /// The columns of the objects' keys; without a key, a column for their numbers.
   package let keyColumns: [Column]
-  /// The places of the primary key's columns, in its order.
+  /// The indices of the primary key's columns, in its order.
   private let keyPlaces: [Int]
   private let old: Table?
   private let new: Table?
   private let filter: Predicate?
 
-  /// How many objects are read at a time.
+  /// The number of objects read at a time.
   private static let windowObjects = 256
 
   /// - Parameters:
-  ///   - old: nil for a table that was created.
-  ///   - new: nil for one that was deleted.
+  ///   - old: the table in the earlier version; nil for a table that was created.
+  ///   - new: the table in the later version; nil for a table that was deleted.
   ///   - filter: only objects that match it in one of the versions; nil: all.
   package init(from old: Table?, to new: Table?, where filter: Predicate? = nil) {
     (self.old, self.new, self.filter) = (old, new, filter)
@@ -79,7 +79,7 @@ package struct ChangeReader {
     return columns
   }
 
-  /// Finds out whether the filter fits the columns, without reading an object.
+  /// Checks that the filter fits the columns, without reading an object.
   ///
   /// - Throws: `QueryError`.
   package func checkFilter() throws {
@@ -93,8 +93,8 @@ package struct ChangeReader {
 
   /// Calls `body` with every object that differs.
   ///
-  /// - Complexity: as `Table.forEachChange`.
-  /// - Throws: as `Table.forEachChange`; the errors of `body`.
+  /// - Complexity: that of `Table.forEachChange`.
+  /// - Throws: the errors of `Table.forEachChange` and of `body`.
   package func run(_ body: (ChangedObject) throws -> Void) throws {
     guard let old, let new else { return try readLone(body) }
     var keys = try ChangedKeys(from: old, to: new, where: filter)
@@ -133,8 +133,8 @@ package struct ChangeReader {
   }
 
   /// - Parameters:
-  ///   - old: the fields of the earlier version; nil when it does not have the object.
-  ///   - new: of the later one.
+  ///   - old: the fields in the earlier version; nil when it lacks the object.
+  ///   - new: the fields in the later version; nil when it lacks the object.
   private func object(
     _ kind: ObjectStep.Kind, _ key: Int64, _ old: [[UInt8]?]?, _ new: [[UInt8]?]?
   ) -> ChangedObject {

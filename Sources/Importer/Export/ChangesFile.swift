@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// A file of changes in JSON Lines. It gets its name when it is complete.
+/// A file of changes in JSON Lines, which gets its name when it is complete.
 ///
 /// Thread rule: one thread at a time.
 final class ChangesFile {
@@ -12,9 +12,10 @@ final class ChangesFile {
 
   private static let bufferBytes = 1 << 18
 
-  /// Creates the temporary file at once, so that a folder without write permission is found before the work.
+  /// Creates the temporary file at once, so that a folder without write permission is an error before the
+  /// work.
   ///
-  /// - Parameter database: the file gets the same permissions as this one.
+  /// - Parameter database: the file whose permissions the new file gets.
   /// - Throws: `ImportError.cannotCreate`; `SystemError`.
   init(_ path: String, like database: String) throws {
     self.path = path
@@ -26,7 +27,7 @@ final class ChangesFile {
     file = try ReplacementFile(for: path, like: model)
   }
 
-  /// - Throws: `ImportError.cannotCreate` where there is something that must not be replaced; `SystemError`.
+  /// - Throws: `ImportError.cannotCreate` when something exists that must not be replaced; `SystemError`.
   static func check(_ path: String) throws {
     try System.checkPath(path)
     if let reason = try Database.refusal(ofOutput: path) {
@@ -44,11 +45,11 @@ final class ChangesFile {
         ? "it is a Sheaf database"
         : try hasOthers(path) ? "it is there already, and holds something else than changes" : nil
     if let reason { throw ImportError.cannotCreate(path: path, reason: reason) }
-    // A file that the user may not write to is not replaced either.
+    // A file that the user may not write is not replaced either.
     System.close(try System.openRegular(path, writable: true))
   }
 
-  /// Whether a file has content that this type does not write.
+  /// Returns whether a file has content that this type does not write.
   private static func hasOthers(_ path: String) throws -> Bool {
     let descriptor = try System.openRegular(path, writable: false)
     defer { System.close(descriptor) }

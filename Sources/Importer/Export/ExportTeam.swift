@@ -1,9 +1,9 @@
 import Base
 import Engine
 
-/// Threads that read and write the rows of leaves at once, for one export.
+/// Threads that read and write the rows of leaves concurrently, for one export.
 ///
-/// The first thread walks the table, selects the wanted rows, and passes leaves on to the others; when they
+/// The first thread walks the table, selects the requested rows, and passes leaves to the others; when they
 /// have enough, it does the same work itself. The calling thread takes their output in the order of the
 /// table.
 ///
@@ -11,10 +11,10 @@ import Engine
 struct ExportTeam {
   private let threads = PipelineThreads()
   private let size: Int
-  /// Leaves between the walk and the output.
+  /// The maximum number of leaves between the walk and the output.
   private var window: Int { 2 * size }
 
-  /// With fewer rows a thread does not pay.
+  /// With fewer rows a thread is not worth its cost.
   private static let fewRows = 4096
 
   /// - Returns: nil when there is too little to share, or no thread can be started.
@@ -25,9 +25,9 @@ struct ExportTeam {
 
   /// Writes the rows of a query that does not sort.
   ///
-  /// - Parameter leafBytes: the most bytes of a leaf's output that wait for their turn.
+  /// - Parameter leafBytes: the maximum bytes of a leaf's output that wait for their turn.
   /// - Returns: the number of rows.
-  /// - Throws: as `TableExporter.run`.
+  /// - Throws: the errors of `TableExporter.run`.
   func run(
     _ reader: ResultReader, _ formatter: RowFormatter, hasHeader: Bool, leafBytes: Int,
     write: (UnsafeRawBufferPointer) throws -> Void
@@ -73,9 +73,9 @@ struct ExportTeam {
   }
 }
 
-/// Rows of a leaf, on their way to the thread that writes them.
+/// Rows of a leaf, passed to the thread that writes them.
 private struct ChosenRows: @unchecked Sendable {
-  // @unchecked: the thread that walks the table does not use the leaf any more.
+  // @unchecked: the thread that walks the table no longer uses the leaf.
   let leaf: Leaf
   let chosen: RowBits
   let path: String
@@ -92,7 +92,7 @@ private struct FormattedLeaf: Sendable {
   let rowCount: Int
 }
 
-/// Carries the query to the thread that runs it.
+/// Passes the query to the thread that runs it.
 private final class Walk: @unchecked Sendable {
   // @unchecked: one thread calls `run`; the other members do not change.
   private let reader: ResultReader
@@ -101,7 +101,7 @@ private final class Walk: @unchecked Sendable {
 
   func windowReader() -> WindowReader { reader.windowReader() }
 
-  /// Puts all leaves that have rows into the queue, and ends it.
+  /// Puts all leaves with rows into the queue, and ends it.
   func run(
     _ queue: OrderedQueue<ChosenRows, FormattedLeaf>,
     help: (ChosenRows) -> Result<FormattedLeaf, any Error>

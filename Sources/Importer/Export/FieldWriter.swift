@@ -5,19 +5,20 @@ import Engine
 struct FieldWriter {
   private let type: ColumnType
   private let reading: Reading
-  /// Whether CSV has values instead of spellings.
+  /// True when CSV has values instead of spellings.
   private let writesValues: Bool
-  /// Whether CSV has bytes in PostgreSQL's hexadecimal form instead of Base64.
+  /// True when CSV has bytes in PostgreSQL's hexadecimal form instead of Base64.
   private let writesHex: Bool
-  /// Whether what is no value of the type stands in JSON as a text, and not as null.
+  /// True when JSON has a text, instead of null, for a field that is not a value of the type.
   private let keepsOthers: Bool
   /// The bytes before a value in JSON: the brace or comma, and the key.
   private let key: [UInt8]
 
   /// - Parameters:
-  ///   - name: its name in JSON; nil: that of the column.
+  ///   - name: the name in JSON; nil: that of the column.
   ///   - writesHex: whether bytes are in hexadecimal digits instead of Base64.
-  ///   - keepsOthers: whether JSON has as texts what is no value of the column's type, or no number of JSON.
+  ///   - keepsOthers: whether JSON has texts for fields that are not values of the column's type, or numbers
+  ///     that JSON lacks.
   init(
     _ column: Column, named name: String? = nil, writesValues: Bool = false,
     writesHex: Bool = false, keepsOthers: Bool = false, isFirst: Bool
@@ -65,7 +66,7 @@ struct FieldWriter {
     appendValue(field, to: output)
   }
 
-  /// The value alone.
+  /// Appends only the value.
   func appendValue(_ field: UnsafeRawBufferPointer?, to output: FormattedBytes) {
     guard let field else {
       output.append(Self.null)
@@ -112,9 +113,9 @@ struct FieldWriter {
     output.append(Self.null)
   }
 
-  /// In ISO 8601, whatever the stored spelling.
+  /// Appends a date or time in ISO 8601, whatever the stored spelling.
   private func appendMoment(_ field: UnsafeRawBufferPointer, to output: FormattedBytes) {
-    // A date of four digits and two hyphens that is read without a notation is one.
+    // A date of four digits and two hyphens that is read without a notation is in ISO 8601.
     if type == .date, reading.notation == nil, field.count == Self.dateLength {
       return appendString(field, to: output)
     }
@@ -133,7 +134,7 @@ struct FieldWriter {
 
   private func appendString(_ field: UnsafeRawBufferPointer, to output: FormattedBytes) {
     var mustEscape: UInt8 = 0
-    // Without an early exit, so that the compiler can handle many bytes at a time.
+    // Without an early exit, so that the compiler can vectorize the loop.
     for byte in field {
       mustEscape |= byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F ? 1 : 0
     }

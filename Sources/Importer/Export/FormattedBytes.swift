@@ -1,16 +1,16 @@
 import Engine
 
-/// The output for some rows; its memory is used again for the next ones.
+/// The output for some rows; its memory is reused for the next ones.
 ///
-/// Unsafe for speed: `reserve` gives room that is written with plain stores. There are always `slack` bytes
-/// behind it, so that whole words and blocks may be stored, or looked at, past its end.
+/// Unsafe for speed: plain stores write into the space from `reserve`. There are always `slack` bytes after
+/// it, so that whole words and blocks may be stored or read past its end.
 ///
-/// Thread rule: one thread at a time; a thread that passes it on does not use it any more.
+/// Thread rule: one thread at a time; a thread that passes it on no longer uses it.
 final class FormattedBytes: @unchecked Sendable {
   // @unchecked: see the thread rule.
   static let slack = 64
 
-  // Unchecked: no call that is made while these change comes back here, so no accesses can overlap.
+  // Unchecked: no call during their changes comes back here, so accesses cannot overlap.
   @exclusivity(unchecked) private var base: UnsafeMutableRawPointer
   @exclusivity(unchecked) private var capacity: Int
   @exclusivity(unchecked) private(set) var count = 0
@@ -26,7 +26,7 @@ final class FormattedBytes: @unchecked Sendable {
 
   func removeAll() { count = 0 }
 
-  /// The place for the next `length` bytes, valid until the next call; count them with `advance`.
+  /// The place for the next `length` bytes, valid until the next call; `advance` counts them.
   @inline(__always)
   func reserve(_ length: Int) -> UnsafeMutableRawPointer {
     if capacity &- count < length { grow(length) }

@@ -8,9 +8,9 @@ struct RowFormatter {
   private let names: [String]
   private let writers: [FieldWriter]
 
-  /// The bytes of a piece of output.
+  /// The bytes in a piece of output.
   static let bufferBytes = 1 << 18
-  /// The lengths of this many rows are summed before room is made for them.
+  /// The number of rows whose lengths are summed before space is reserved for them.
   private static let blockRows = 64
 
   /// - Parameters:
@@ -33,7 +33,7 @@ struct RowFormatter {
       if index > 0 { output.append(0x2C) }
       let length = name.utf8.count
       let target = output.reserve(CSVField.mostBytes(length))
-      // With the readable bytes that `write` needs behind it.
+      // Followed by the readable bytes that `write` requires.
       (Array(name.utf8) + Array(repeating: 0, count: 8)).withUnsafeBytes { bytes in
         guard let source = bytes.baseAddress else { return }
         output.advance(CSVField.write(source, count: length, to: target))
@@ -42,15 +42,15 @@ struct RowFormatter {
     output.append(0x0A)
   }
 
-  /// Writes rows of a window from one on, until there are `limit` bytes of output or all rows are written; at
-  /// least one.
+  /// Writes rows of a window from a given one, until there are `limit` bytes of output or all rows are
+  /// written; at least one row.
   ///
   /// - Returns: the first row that was not written; the window's count when all are.
   func rows(
     _ window: ResultWindow, from first: Int, to output: FormattedBytes, limit: Int
   ) -> Int {
     var row = first
-    // Found out once for many rows; for few, each field is looked at by itself.
+    // Tested once for many rows; for few, each field is tested alone.
     let isLong = format == .csv && window.count - first > Self.blockRows
     let extents = isLong ? writers.indices.map(window.extent) : []
     let arePlain =
@@ -85,7 +85,7 @@ struct RowFormatter {
     return row
   }
 
-  /// The most bytes that rows take, as CSV; about as many as JSON.
+  /// The maximum bytes of rows as CSV; about the same as JSON.
   private func mostBytes(_ window: ResultWindow, _ rows: Range<Int>) -> Int {
     var length = 0
     for column in writers.indices { length &+= window.length(rows, column) }
@@ -98,7 +98,7 @@ struct RowFormatter {
     _ window: ResultWindow, _ rows: Range<Int>, _ most: Int, _ arePlain: [Bool],
     to output: FormattedBytes
   ) {
-    // Base64 and values make their own room.
+    // Base64 and values reserve space themselves.
     guard !writers.contains(where: \.isEncoded) else {
       for row in rows { csv(window, row, to: output) }
       return

@@ -4,10 +4,9 @@ import Engine
 /// Writes a table's objects as CSV or JSON Lines.
 ///
 /// CSV is RFC 4180 with `\n`: a null is an empty field, an empty string is `""`, and a field is quoted only
-/// when it must be. Values have the spellings that were imported. JSON Lines has an object a line, its keys
-/// in the order of the columns; numbers and booleans are JSON's own, NaN and null are null, everything else
-/// is a string; dates and date-times are ISO 8601, however they are spelled. Data columns are written in
-/// Base64.
+/// when it must be. Values have the spellings that were imported. JSON Lines has an object a line, with keys
+/// in the order of the columns; numbers and booleans are those of JSON, NaN and null are null, everything
+/// else is a string; dates and date-times are ISO 8601, however they are spelled. Data columns are in Base64.
 ///
 /// Thread rule: one thread at a time.
 public struct TableExporter {
@@ -15,20 +14,20 @@ public struct TableExporter {
   public enum Format: String, Sendable, CaseIterable {
     /// RFC 4180 with `\n`.
     case csv
-    /// An object of JSON a line.
+    /// A JSON object a line.
     case jsonl
   }
 
   /// The format of the output.
   public var format = Format.csv
-  /// Which objects to write, in which order, and which of their columns.
+  /// The objects to write, with order and columns.
   public var query = Query()
   /// The columns to write, in this order; nil: all.
   public var columns: [String]? {
     get { query.columns }
     set { query.columns = newValue }
   }
-  /// Write at most this many objects.
+  /// The maximum number of objects; nil: no limit.
   public var limit: Int? {
     get { query.limit }
     set { query.limit = newValue }
@@ -36,8 +35,8 @@ public struct TableExporter {
   /// Whether CSV begins with the names of the columns.
   public var hasHeader = true
 
-  /// Whether CSV has numbers, dates and bools in their canonical spelling instead of the imported one. JSON
-  /// Lines always has.
+  /// Whether CSV has numbers, dates and booleans in their canonical spellings instead of the imported ones.
+  /// JSON Lines always has.
   public var writesValues = false
 
   /// Whether CSV has bytes in PostgreSQL's hexadecimal form instead of Base64.
@@ -46,10 +45,10 @@ public struct TableExporter {
   /// CSV with a header, of all objects and columns.
   public init() {}
 
-  /// Threads that read and write rows at once, beside the calling one: as many as there are processors, up to
-  /// 16.
+  /// The number of threads that read and write rows, in addition to the calling one: as many as there are
+  /// processors, up to 16.
   package var threads = min(System.processorCount, 16)
-  /// The most bytes of a leaf's output that wait for their turn; a larger leaf is written on the calling
+  /// The maximum bytes of a leaf's output that wait for their turn; a larger leaf is written on the calling
   /// thread.
   package var leafBytes = 16 << 20
 
@@ -60,10 +59,10 @@ public struct TableExporter {
   ///
   /// - Parameters:
   ///   - table: the table whose objects are written.
-  ///   - write: called with the next bytes of the output, in order; an error that it throws ends the export
-  ///     and is thrown on.
+  ///   - write: called with the next bytes of the output, in order. An error that it throws ends the export
+  ///     and is rethrown.
   /// - Returns: the number of objects written.
-  /// - Complexity: that of the query; memory is that of two clusters a processor, unless the query sorts.
+  /// - Complexity: that of the query. Memory: two clusters a processor, unless the query sorts.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
   @discardableResult
   public func run(_ table: Table, write: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
@@ -75,7 +74,7 @@ public struct TableExporter {
       reader, formatter(reader), hasHeader: hasHeader, leafBytes: leafBytes, write: write)
   }
 
-  /// Does the same for any source of objects, such as the readable part of a damaged table.
+  /// Writes any source of objects, such as the readable part of a damaged table.
   @discardableResult
   package func run(
     from source: any LeafSource, write: (UnsafeRawBufferPointer) throws -> Void
@@ -91,7 +90,7 @@ public struct TableExporter {
 
   /// The columns that are written.
   ///
-  /// - Throws: as `run`.
+  /// - Throws: the errors of `run`.
   func written(_ table: Table) throws -> [Column] {
     let reader = try ResultReader(query, table)
     return reader.columnIndices.map { reader.schema.columns[$0] }

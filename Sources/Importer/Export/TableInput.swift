@@ -1,16 +1,16 @@
 import Base
 import Engine
 
-/// A table of a Sheaf file as an input: its objects as CSV with a header, values in canonical spelling.
+/// A table of a Sheaf file as an input: its objects as CSV with a header, with values in canonical spellings.
 ///
-/// It may be read several times. A thread for each reading writes the CSV, at most a megabyte ahead of the
+/// It may be read several times. For each reading, a thread writes the CSV, at most a megabyte ahead of the
 /// reader.
 ///
-/// Thread rule: used by one thread; others read the sources that it returns.
+/// Thread rule: used by one thread; other threads read the sources that it returns.
 final class TableInput {
-  /// Its name in errors and reports.
+  /// The name in errors and reports.
   let name: String
-  /// The written columns, as the file has them.
+  /// The written columns, as in the file.
   let columns: [Column]
   private let exporter: TableExporter
   private let table: Table
@@ -18,8 +18,8 @@ final class TableInput {
   private var threads: [Thread] = []
 
   /// - Parameters:
-  ///   - path: of the file.
-  ///   - exporter: which objects and columns.
+  ///   - path: the path of the file.
+  ///   - exporter: the objects and columns.
   /// - Throws: `QueryError`, `EngineError.noSuchColumn`.
   init(_ table: Table, path: String, _ exporter: TableExporter) throws {
     self.table = table
@@ -38,9 +38,9 @@ final class TableInput {
   /// The type of each column's spellings.
   var types: [ColumnType?] { columns.map { $0.type == .data ? .text : $0.type } }
 
-  /// The bytes, from the first on.
+  /// Starts a reading, from the first byte.
   ///
-  /// - Throws: `SystemError` when there is no room for a thread.
+  /// - Throws: `SystemError` when no thread can be started.
   func open(isCancelled: @escaping @Sendable () -> Bool) throws -> any ByteSource {
     let pipe = BytePipe()
     let (exporter, table) = (Exporter(exporter), table)
@@ -59,7 +59,7 @@ final class TableInput {
     return source
   }
 
-  /// Ends all reading, and waits until no thread uses the table any more.
+  /// Ends all reading, and waits until no thread uses the table.
   func close() {
     for pipe in pipes { pipe.abandon() }
     for thread in threads { thread.join() }
@@ -68,7 +68,7 @@ final class TableInput {
 
   deinit { close() }
 
-  /// Carries the exporter to its thread.
+  /// Passes the exporter to its thread.
   private final class Exporter: @unchecked Sendable {
     // @unchecked: a value that does not change.
     let exporter: TableExporter
@@ -80,11 +80,11 @@ final class TableInput {
 @available(*, unavailable)
 extension TableInput: Sendable {}
 
-/// At most a megabyte of bytes that one thread writes and another reads.
+/// At most a megabyte of bytes, which one thread writes and another reads.
 ///
 /// Thread rule: any thread; one writes and one reads.
 private final class BytePipe: @unchecked Sendable {
-  // @unchecked: everything is guarded by `lock`.
+  // @unchecked: `lock` guards everything.
   private let lock = Lock()
   private var bytes: [UInt8] = []
   private var start = 0
@@ -94,10 +94,10 @@ private final class BytePipe: @unchecked Sendable {
 
   private static let capacity = 1 << 20
 
-  /// The reader has gone.
+  /// The reader was released.
   struct Abandoned: Error {}
 
-  /// Writes; waits while the pipe is full.
+  /// Writes bytes; waits while the pipe is full.
   func put(_ new: UnsafeRawBufferPointer) throws {
     try lock.withLock {
       while bytes.count - start >= Self.capacity, !isAbandoned { lock.wait() }
@@ -159,7 +159,7 @@ private final class BytePipe: @unchecked Sendable {
 ///
 /// Thread rule: see `ByteSource`.
 private final class TableSource: ByteSource, @unchecked Sendable {
-  // @unchecked: only the one reading thread touches `position`; see `ByteSource`.
+  // @unchecked: only the reading thread uses `position`; see `ByteSource`.
   let name: String
   var identity: InputIdentity? { nil }
   var isCancelled: @Sendable () -> Bool = { false }

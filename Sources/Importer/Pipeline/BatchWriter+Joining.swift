@@ -4,12 +4,13 @@ import Engine
 /// Batches that become one version together.
 ///
 /// A commit takes as long as thousands of short rows, and readers never see more than the last version
-/// between two rounds of the flusher. So batches join the one before them for some milliseconds. A refused
-/// batch must not take complete earlier ones with it: a batch that may be refused begins a transaction of its
-/// own. Joined batches are lost together only when the database cannot be read or written; no report counts
+/// between two rounds of the flusher. So batches join the previous one for some milliseconds. A refused batch
+/// must not undo complete earlier ones: a batch that may be refused begins its own transaction. Joined
+/// batches are lost together only when the database cannot be read or written, and then no report counts
+/// them.
 /// them then.
 extension BatchWriter {
-  /// The parsers' result for the next chunk; nil behind the last.
+  /// Waits for the parsers' result for the next chunk; nil after the last.
   func next(_ queue: OrderedQueue<Chunk, ColumnBatch>) throws -> ColumnBatch? {
     if let joinedUntil, !queue.isReady(by: joinedUntil) { try commitJoined() }
     do {
@@ -21,8 +22,8 @@ extension BatchWriter {
     }
   }
 
-  /// Whether all batches of the chunk are complete, and may join those before them or wait for those after
-  /// them.
+  /// Returns whether all batches of the chunk are complete, and may join those before them or wait for those
+  /// after them.
   func mayJoin(_ batch: ColumnBatch) -> Bool {
     guard options.joinsBatchesFor > 0, pendingRecords == 0, let end = batch.boundaries.last,
       batchIsFull(at: end, batch)
@@ -30,7 +31,7 @@ extension BatchWriter {
     return !mayRefuse(batch)
   }
 
-  /// Whether the content of a chunk may end the import.
+  /// Returns whether the content of a chunk may end the import.
   private func mayRefuse(_ batch: ColumnBatch) -> Bool {
     if !batch.rejects.isEmpty || batch.isLast && options.requiresFinalNewline { return true }
     // The number of columns of a table is limited.
@@ -51,7 +52,7 @@ extension BatchWriter {
     return try destination.append(rows, range, summarizes: summarizes, isTentative: false)
   }
 
-  /// Makes a version of the joined batches.
+  /// Commits the joined batches as one version.
   func commitJoined() throws {
     if joinedUntil == nil { return }
     try destination.commitJoined()

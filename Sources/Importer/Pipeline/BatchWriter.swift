@@ -1,8 +1,8 @@
 import Base
 import Engine
 
-/// The writer thread's work: takes the parsers' results for the chunks, in the order of the input, and
-/// commits them batch by batch, each with the checkpoint that describes it.
+/// The work of the writer's thread: it takes the parsers' results for the chunks, in the order of the input,
+/// and commits them batch by batch, each with its checkpoint.
 ///
 /// The committed records are always a prefix of the input.
 ///
@@ -18,12 +18,12 @@ final class BatchWriter {
   /// The tolerated deviations in all records read.
   private(set) var tolerances = Tolerances()
   private let bytesTotal: Int?
-  /// The sums of the inputs before this one.
+  /// The sums of the earlier inputs.
   private let before: ImportReport
   private let isLastInput: Bool
 
   private var isOpen = false
-  /// Until when more batches may join those in the open transaction; nil: there are none.
+  /// Until when more batches may join those in the open transaction; nil when there are none.
   private(set) var joinedUntil: UInt64?
   /// The report and the checkpoint at the last commit.
   private var committed: (report: ImportReport, checkpoint: Checkpoint)
@@ -32,10 +32,10 @@ final class BatchWriter {
   private var pendingRejects: [Reject] = []
   private var pendingFiltered = 0
   private var firstReject: Reject?
-  /// The number of the record that was rejected last.
+  /// The number of the last rejected record.
   private var lastReject = 0
   private var lastIsComplete = false
-  /// Where the input's last record begins, if it has no line end.
+  /// The beginning of the input's last record, if that has no line end.
   private var unfinished: SourcePosition?
 
   init(
@@ -56,7 +56,7 @@ final class BatchWriter {
     if checkpoint.endsWithReject { lastReject = checkpoint.records }
   }
 
-  /// Writes everything. Returns when the input has ended or `shouldStop` has returned true.
+  /// Writes everything, until the end of the input or until `shouldStop` returns true.
   ///
   /// - Parameter queue: the parsers' results for the chunks.
   func run(_ queue: OrderedQueue<Chunk, ColumnBatch>) throws {
@@ -69,8 +69,8 @@ final class BatchWriter {
         }
       }
       try finishInput()
-      // With `none`, rejects are flushed before the version becomes durable; the other durabilities have
-      // flushed them before each batch.
+      // With `none`, rejects are flushed before the version becomes durable; with the other durabilities they
+      // were flushed before each batch.
       if options.durability == .none { try log.flush() }
     } catch ImportError.interrupted {
       // The rest of the batch may never come.
@@ -87,7 +87,7 @@ final class BatchWriter {
     if joinedUntil != nil { (report, checkpoint) = committed }
   }
 
-  /// The note about an input that may have been cut off; nil if it has no other line to compare with.
+  /// The note about an input that may be truncated; nil if it has no other line for comparison.
   var unfinishedNote: String? {
     unfinished.flatMap {
       $0.line < 2
@@ -97,7 +97,7 @@ final class BatchWriter {
     }
   }
 
-  /// False when the import must stop here.
+  /// Returns false when the import must stop here.
   private func write(_ batch: ColumnBatch) throws -> Bool {
     let mayJoin = mayJoin(batch)
     if !mayJoin { try commitJoined() }
@@ -144,7 +144,7 @@ final class BatchWriter {
         if done < batch.recordCount { try begin() }
       }
     }
-    // A batch may have many chunks; with "all", those of the whole input.
+    // A batch may have many chunks; with `all`, those of the whole input.
     if pendingRecords > 0 {
       tellProgress()
       if plan.batchRecords == nil, options.shouldStop() { throw ImportError.interrupted }
@@ -158,7 +158,7 @@ final class BatchWriter {
     return (batch.firstRecord - 1 + boundary.records) % size == 0
   }
 
-  /// The open transaction with joined batches was committed.
+  /// Resets the joining after the commit of the open transaction.
   func endJoining() {
     isOpen = false
     joinedUntil = nil
@@ -171,17 +171,17 @@ final class BatchWriter {
     isOpen = true
   }
 
-  /// Whether some rows of a chunk may be left out because of their keys: the parser's summaries of the
-  /// columns then count too much.
+  /// Returns whether some rows of a chunk may be left out because of their keys: the parser's summaries of
+  /// the columns then count too much.
   private func leavesOut(_ batch: ColumnBatch) throws -> Bool {
     guard case .keyed(let rows) = batch.rows, options.conflictPolicy.leavesOut else { return false }
-    // If all rows are added at once, the result tells it.
+    // If all rows are added at once, the result reveals it.
     return try batch.boundaries.count == 1 || destination.hasConflicts(rows)
   }
 
   /// Adds the rows of the chunk's records before `record`.
   ///
-  /// - Parameter row: the first row to be added; afterwards the first that was not.
+  /// - Parameter row: the first row to add; afterwards the first row that was not added.
   /// - Returns: the rows rejected for their keys.
   private func append(
     _ batch: ColumnBatch, _ row: inout Int, upToRecord record: Int, summarizes: Bool
@@ -221,7 +221,7 @@ final class BatchWriter {
 
   // MARK: Rejects
 
-  /// Notes the rows rejected for their keys and by the parser, in the order of the input.
+  /// Records the rows rejected for their keys and by the parser, in the order of the input.
   private func note(_ refused: [Reject], _ malformed: ArraySlice<Reject>) throws {
     var next = malformed.startIndex
     for reject in refused {
@@ -239,7 +239,7 @@ final class BatchWriter {
     lastReject = reject.record
     pendingRejects.append(reject)
     options.onReject(reject)
-    // A dry run goes to the end, so that every problem is found at once.
+    // A dry run continues to the end, so that every problem is found.
     if options.dryRun { return }
     if case .count(let limit) = options.maxRejects,
       rejectedSoFar > limit
@@ -259,10 +259,10 @@ final class BatchWriter {
     }
   }
 
-  /// Whether any record of the input is in the rejects files, committed or not.
+  /// True when a record of the input is in the rejects files, committed or not.
   var hasRejects: Bool { checkpoint.rejected > 0 || firstReject != nil }
 
-  /// The rejects of this run, and of earlier ones of this input.
+  /// The number of rejects of this run, and of earlier runs of this input.
   private var rejectedSoFar: Int {
     before.rejected + checkpoint.rejected + pendingRejects.count
   }
@@ -315,7 +315,7 @@ final class BatchWriter {
     tellProgress()
   }
 
-  /// Reports the progress, uncommitted records included.
+  /// Reports the progress, including uncommitted records.
   private func tellProgress() {
     options.progress(
       ImportProgress(

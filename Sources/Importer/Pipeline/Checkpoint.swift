@@ -1,12 +1,12 @@
 import Base
 import Engine
 
-/// How far an import has come, stored with the table in the transaction of the batch that it describes. So
-/// after any crash it describes exactly the committed part of the input.
+/// How far an import has come. It is stored with the table in the transaction of its batch, so after any
+/// crash it describes exactly the committed part of the input.
 struct Checkpoint: Sendable, Equatable {
-  /// The identity of an input: its place, and the size of the file.
+  /// The identity of an input: its path, and the size of the file.
   struct Origin: Sendable, Equatable {
-    /// A checksum of the file's path with all links followed, or of `-`.
+    /// A checksum of the file's path with all links resolved, or of `-`.
     var name: UInt64
     /// That path; empty in a checkpoint of an older version of Sheaf.
     var path = ""
@@ -15,7 +15,7 @@ struct Checkpoint: Sendable, Equatable {
   }
 
   var input: Origin
-  /// A digest of the options that decide how a record is imported; an import with another digest cannot
+  /// A digest of the options that decide how a record is imported. An import with another digest cannot
   /// resume.
   var options: UInt64
   /// The offset of the next record in the decompressed input.
@@ -26,7 +26,7 @@ struct Checkpoint: Sendable, Equatable {
   /// Records read so far.
   var records = 0
   var rejected = 0
-  /// The numbers of those whose key an object had already, by result.
+  /// The numbers of records whose key an object had, by result.
   var updated = 0
   var skipped = 0
   var unchanged = 0
@@ -35,8 +35,8 @@ struct Checkpoint: Sendable, Equatable {
   /// The end of its rejects.
   var rejects = RejectPlace()
   var isComplete = false
-  /// Whether the last record was rejected. It may have been cut off; bytes that are added to the input later
-  /// then continue it.
+  /// True when the last record was rejected. It may have been truncated, and bytes that are later added to
+  /// the input then continue it.
   var endsWithReject = false
   /// The classes of each column's values so far.
   var classes: [TypeSet] = []
@@ -51,7 +51,7 @@ struct Checkpoint: Sendable, Equatable {
     self.line = line
   }
 
-  /// The checkpoint in its stored form: only an unfinished import needs the classes.
+  /// The checkpoint in its stored form, in which only an unfinished import has classes.
   var asStored: Checkpoint {
     var copy = self
     if isComplete { copy.classes = [] }
@@ -64,12 +64,12 @@ struct Checkpoint: Sendable, Equatable {
 extension Checkpoint {
   /// The name of a table's note with the checkpoints of unfinished imports.
   static let note = "imports"
-  /// The same for complete imports: a note of its own, which batches need not write.
+  /// The name of the note for complete imports, which batches need not write.
   static let completeNote = "imported"
   private static let version: UInt8 = 4
-  /// The same with the filtered records, behind the path: written only where there are any.
+  /// The version with the number of filtered records after the path; written only if that is not 0.
   private static let filteredVersion: UInt8 = 5
-  /// The same without the paths and without the checksums of rejects files.
+  /// The version without paths and without checksums of rejects files.
   private static let earlierVersion: UInt8 = 3
 
   /// - version 1 · number 4 · checkpoints, the newest last: name 8 · checksum 8 · options 8 · flags
@@ -110,7 +110,7 @@ extension Checkpoint {
         var reader = ByteReader(buffer)
         let found = try reader.read(UInt8.self, "version")
         guard (earlierVersion...filteredVersion).contains(found) else { return nil }
-        // No memory is reserved by a stored number: each checkpoint must actually be there.
+        // No memory is reserved for a stored number: each checkpoint must exist.
         var checkpoints: [Checkpoint] = []
         for _ in 0..<(try reader.read(UInt32.self, "number")) {
           checkpoints.append(
@@ -176,7 +176,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// More than the bytes of any input, and small enough that sums of a few do not overflow.
+  /// More than the bytes of any input, and small enough that sums of a few numbers do not overflow.
   private static let largestNumber: UInt64 = 1 << 56
 
   fileprivate mutating func readNumber() throws(DecodingFailure) -> Int {

@@ -9,15 +9,15 @@ final class DatabaseDestination: Destination {
   let keys: SharedKeyView?
   /// Bytes of input since that version was replaced.
   private var bytesSinceView = 0
-  /// A held version keeps its pages from reuse: it is replaced after this many bytes of input.
+  /// A held version keeps its pages from reuse, so it is replaced after this many bytes of input.
   private static let viewedBytes = 2 << 20
-  /// This import's checkpoint in the table; nil: there is none yet.
+  /// This import's checkpoint in the table; nil when there is none yet.
   private var stored: Checkpoint?
   private let truncates: Bool
   private let keepsContents: Bool
   private let path: String
   private let isLastInput: Bool
-  /// The table's schema when the import was planned; nil: there was no table.
+  /// The table's schema when the import was planned; nil when there was no table.
   private var expected: TableSchema?
   private var isFirst = true
   /// A completely imported input with the same contents under another path.
@@ -25,9 +25,9 @@ final class DatabaseDestination: Destination {
 
   /// - Parameters:
   ///   - goesOnFrom: the import's checkpoint in the table.
-  ///   - keepsContents: whether an earlier input from the same path can still be recognized by its contents.
-  ///   - input: its path, as it was given or found.
-  ///   - isLastInput: whether no input comes after it.
+  ///   - keepsContents: whether an earlier input with the same path can still be recognized by its contents.
+  ///   - input: the input's path, as given or found.
+  ///   - isLastInput: whether no further input follows.
   init(
     _ transaction: ImportTransaction, plan: ImportPlan, conflict: ConflictRule,
     expected: TableSchema?, goesOnFrom: Checkpoint?, truncates: Bool, keepsContents: Bool,
@@ -59,7 +59,7 @@ final class DatabaseDestination: Destination {
     guard isThere else { throw changed() }
     guard let editor = table?.editor else { return }
     if !isNew, editor.schema != expected { throw changed() }
-    // If nobody else has written, the stored checkpoint is still there.
+    // If others have not written, the stored checkpoint still exists.
     if transaction.followsOthers, let stored, try transaction.memory?.contains(stored) == false {
       throw changed()
     }
@@ -76,7 +76,7 @@ final class DatabaseDestination: Destination {
     }
   }
 
-  /// Gives the parsers a newer version to look in, when a good deal has changed since the present one.
+  /// Gives the parsers a newer version of the table, when much has changed since the current one.
   private func renewKeys(_ editor: TableEditor) throws {
     guard let keys else { return }
     if let view = keys.view, bytesSinceView < Self.viewedBytes, !view.isOutdated(editor) { return }
@@ -85,7 +85,7 @@ final class DatabaseDestination: Destination {
     bytesSinceView = 0
   }
 
-  /// Gives a table without a primary key the one from the options.
+  /// Sets the primary key from the options for a table without one.
   private func setKey(_ editor: TableEditor) throws {
     guard !plan.keyColumns.isEmpty, editor.schema.keyColumns.isEmpty else { return }
     let columns = plan.keyColumns.compactMap { editor.schema.index(of: plan.columns[$0].name) }
@@ -134,7 +134,7 @@ final class DatabaseDestination: Destination {
       rows, range, editor, summarizes: summarizes, isTentative: isTentative)
   }
 
-  /// The place of each of the table's columns in a row of the input; nil: it has none.
+  /// The index in a row of the input for each of the table's columns; nil: the input lacks it.
   private func columnOrder(_ columnCount: Int, _ schema: TableSchema) -> [Int?] {
     var positions: [UInt32: Int] = [:]
     for index in 0..<columnCount { positions[plan.identifier(index)] = index }
@@ -166,7 +166,7 @@ final class DatabaseDestination: Destination {
     let changes = types.states.enumerated().compactMap { index, state in
       known.index(of: plan.name(index)).map { (column: $0, reading: state.reading) }
     }.filter { known.columns[$0.column].reading != $0.reading }
-    // All at once: each change of the schema copies it.
+    // All at once, since each change of the schema copies it.
     if !changes.isEmpty { try editor.widen(changes) }
     let own = checkpoint.asStored
     let memory = transaction.memory
@@ -188,7 +188,7 @@ final class DatabaseDestination: Destination {
 }
 
 extension TableEditor {
-  /// Adds rows of spellings whose columns are in another order than the table's.
+  /// Adds rows of spellings whose columns have another order than the table's.
   fileprivate func append(_ rows: SpelledRows, _ range: Range<Int>, order: [Int?]) throws {
     var spans: [TextSpan] = []
     spans.reserveCapacity(range.count * order.count)

@@ -4,10 +4,10 @@ import Engine
 package enum ImportNotes {
   /// The contradictions in the notes of a version's tables, for `sheaf check`.
   ///
-  /// Skips a table that cannot be opened: the engine's own check reports it.
+  /// Skips a table that cannot be opened, which the engine's check reports.
   ///
-  /// - Parameter deep: whether the notes are also compared with each other: inputs with their lists, and
-  ///   those in a companion with their keys.
+  /// - Parameter deep: whether to compare the notes with each other too: inputs with their lists, and those
+  ///   in a companion with their keys.
   package static func problems(_ snapshot: Snapshot, deep: Bool = false) -> [String] {
     var problems: [String] = []
     for place in snapshot.tablePlaces {

@@ -1,12 +1,12 @@
 import Engine
 
-/// Batches for a pending table, and its publication.
+/// Batches in a pending table, and its publication.
 extension ImportTransaction {
   /// Opens the pending table, or begins it.
   ///
-  /// - Parameter columns: of a new table; nil: it exists, or is pending.
-  /// - Returns: false when it does not exist, or when one should be created and exists already.
-  /// - Throws: `EngineError.busy` when somebody else has changed the table since.
+  /// - Parameter columns: the columns of a new table; nil: it exists, or is pending.
+  /// - Returns: false when the table does not exist, or is to be created and exists already.
+  /// - Throws: `EngineError.busy` when others have changed the table since.
   func beginPending(creating columns: [Column]?, keys: [String]) throws -> Bool {
     if table != nil { return true }
     if hasPending {
@@ -26,7 +26,7 @@ extension ImportTransaction {
     try transaction?.abandonPending(tableName)
     table = try transaction?.beginPending(
       tableName, creating: columns, keys: keys, describedAs: description)
-    // Objects of other imports may be deleted: none of these imports is complete any more.
+    // Objects of other imports may be deleted: these imports are then no longer complete.
     if isThere, seen != nil {
       try memory?.removeAll()
     } else if isThere, !forgotten.isEmpty {
@@ -44,10 +44,10 @@ extension ImportTransaction {
         + "--resume, or drop what is pending with sheaf import --abandon")
   }
 
-  /// The visible table as it was when the pending one was begun, and as somebody else has left it, when what
-  /// they have done may be merged.
+  /// The visible table as it was when the pending one was begun, and in its current state, if the changes of
+  /// others may be merged.
   ///
-  /// - Throws: `EngineError.busy` when it cannot.
+  /// - Throws: `EngineError.busy` when they cannot be merged.
   private func besidePending(_ change: String) throws -> (before: Snapshot, theirs: Snapshot) {
     let theirs = try database.snapshot()
     guard let before = try database.pendingSnapshot(of: tableName, asBegun: true),
@@ -61,11 +61,11 @@ extension ImportTransaction {
     return (before, theirs)
   }
 
-  /// Brings what somebody else has done into the table that has just taken the visible one's place.
+  /// Merges the changes of others into the table that has just replaced the visible one.
   ///
   /// - Parameters:
-  ///   - beside: what the pending one was made from, and what they have made of it.
-  ///   - inputs: the import's own.
+  ///   - beside: the table from which the pending one was begun, and the table with the changes of others.
+  ///   - inputs: the inputs of the import.
   private func merge(
     _ beside: (before: Snapshot, theirs: Snapshot), _ table: WritableTable,
     _ open: borrowing WriteTransaction, inputs: Set<UInt64>
@@ -76,7 +76,7 @@ extension ImportTransaction {
       rule, from: before, to: theirs, into: table.editor, seen, shouldStop: shouldStop)
     try merge.run()
     merged = (merge.outcome, theirs.count - before.count)
-    // An import that deletes remembers nothing but its own inputs.
+    // An import that deletes keeps only the checkpoints of its own inputs.
     if seen != nil { return }
     let (noted, forgotten) = try InputMemory(theirs, in: beside.theirs).changes(
       since: InputMemory(before, in: beside.before), leavingOut: inputs)
@@ -90,22 +90,22 @@ extension ImportTransaction {
     }
   }
 
-  /// The visible table as it was when the pending one was begun; nil when nothing is pending, or there was
-  /// none.
+  /// The visible table as it was when the pending one was begun; nil when there is no pending table, or there
+  /// was no visible one.
   func begunTable() throws -> Table? {
     guard publishesAtEnd, hasPending else { return nil }
     return try database.pendingSnapshot(of: tableName, asBegun: true)?.table(tableName)
   }
 
-  /// Replaces the visible table by the pending one, without the objects that are to be deleted; keeps the
-  /// version before if the options say so.
+  /// Replaces the visible table by the pending one, without the objects to be deleted. Keeps the version
+  /// before if the options say so.
   ///
   /// - Parameters:
-  ///   - inputs: the import's own.
-  ///   - refusesEmpty: when no object would be left, and the visible table has some.
-  /// - Returns: false when nothing is pending.
-  /// - Throws: `EngineError.busy` when somebody else has changed the table in a way that cannot be merged;
-  ///   `ImportError.emptyReplacement`; `.interrupted`, with all still pending.
+  ///   - inputs: the inputs of the import.
+  ///   - refusesEmpty: whether to refuse that no object is left, if the visible table has some.
+  /// - Returns: false when there is no pending table.
+  /// - Throws: `EngineError.busy` when the changes of others cannot be merged;
+  ///   `ImportError.emptyReplacement`; `.interrupted`, with the table still pending.
   func publish(inputs: Set<UInt64>, refusesEmpty: Bool) throws -> Bool {
     guard publishesAtEnd, hasPending else { return false }
     let open: WriteTransaction

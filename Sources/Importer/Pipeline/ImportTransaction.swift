@@ -1,27 +1,27 @@
 import Base
 import Engine
 
-/// The transaction that an import writes in: one for each batch; or one for all inputs, when the old table
+/// The transaction in which an import writes: one for each batch; or one for all inputs, when the old table
 /// must stay until the new one is complete; or one for each batch of a pending table
 /// (`ImportTransaction+Pending.swift`).
 ///
-/// Thread rule: belongs to the writer's thread.
+/// Thread rule: confined to the writer's thread.
 final class ImportTransaction {
   let database: Database
   let tableName: String
   let durability: Durability
-  /// Whether it stays open from batch to batch and from input to input, until the import commits it.
+  /// True when it stays open between batches and inputs, until the import commits it.
   private let spansInputs: Bool
   let allowsEmpty: Bool
   private let patient: Waiting
   private let keptVersions: Int?
-  /// Whether the version before the import is needed at its end.
+  /// True when the version before the import is needed at the end.
   private let needsBase: Bool
-  /// The description of the versions that it makes.
+  /// The description of the versions that it creates.
   let description: String
-  /// Whether batches go to a pending table.
+  /// True when batches go to a pending table.
   let publishesAtEnd: Bool
-  /// Whether the import has a pending table, its own or one that it continues.
+  /// True when the import has a pending table, its own or one that it continues.
   var hasPending = false
   /// The pending table of an earlier import that this one has dropped.
   var dropped: PendingTable?
@@ -29,46 +29,46 @@ final class ImportTransaction {
   var forgotten: Set<UInt64> = []
   /// The import's entry in the database's list of imports.
   let journal: RunJournal
-  /// Whether it continues an interrupted import.
+  /// True when it continues an interrupted import.
   var goesOn = false
-  /// Whether the version before the import has been kept.
+  /// True when the version before the import was kept.
   private var hasKept = false
   var transaction: WriteTransaction?
-  /// The table in it.
+  /// The import's table in the transaction.
   var table: WritableTable?
-  /// Whether it has emptied a table that had objects.
+  /// True when it has emptied a table that had objects.
   private var replacesObjects = false
-  /// Objects that the import has deleted, uncommitted ones included.
+  /// The number of objects that the import has deleted, including uncommitted deletions.
   private(set) var deleted = 0
   private var pendingDeleted = 0
-  /// Whether it has emptied the table.
+  /// True when it has emptied the table.
   private(set) var isEmptied = false
-  /// The version that the import has read or made last.
+  /// The version that the import has read or created last.
   var version: UInt64?
-  /// Whether somebody else has written since the import read that version.
+  /// True when others have written since the import read that version.
   private(set) var isDisturbed = false
-  /// Whether the transaction began from a version that somebody else has made.
+  /// True when the transaction began from a version that others have created.
   private(set) var followsOthers = false
-  /// The import's own changes since versions that parsers may look in.
+  /// The import's own changes since versions that parsers may use.
   let changes = OwnChanges()
   /// The objects whose keys the inputs have; nil: all stay.
   let seen: SeenObjects?
-  /// The table, as it was when the pending one was begun, whose objects that the inputs do not have are to be
-  /// deleted when that takes its place; nil: none are.
+  /// The table as it was when the pending one was begun: its objects that the inputs lack are deleted when
+  /// the pending table replaces it; nil: none are deleted.
   var complete: Table?
-  /// What becomes of records whose keys are there.
+  /// The rule for records whose keys exist.
   let rule: ConflictRule
-  /// Whether the table is to be emptied first.
+  /// True when the table is to be emptied first.
   let truncates: Bool
-  /// The newest version that was found to be one that the pending table can be merged with.
+  /// The newest version that was found to be mergeable with the pending table.
   var mergeable: UInt64?
-  /// What became of what somebody else had done to the table, and how many objects they had added, less those
-  /// that they had deleted; nil: they had done nothing.
+  /// The result of merging the changes of others, and the number of objects that they had added minus those
+  /// that they had deleted; nil: there were no changes.
   var merged: (outcome: MergeOutcome, objects: Int)?
   let shouldStop: @Sendable () -> Bool
   private let notes = KnownNotes()
 
-  /// - Parameter inputs: their paths; nil: those of the options.
+  /// - Parameter inputs: the paths of the inputs; nil: those of the options.
   init(
     _ database: Database, _ options: ImportOptions, inputs: [String]? = nil, table: String
   ) {
@@ -88,15 +88,15 @@ final class ImportTransaction {
     patient = Waiting(seconds: .infinity, notice: options.onWaiting)
   }
 
-  /// The inputs, as far as there is room, and the table.
+  /// The inputs, as many as fit, and the table.
   private static func description(_ inputs: [String], _ table: String) -> String {
     let names = inputs.map { PathText.shown($0) }.joined(separator: " ")
     let shown = names.utf8.count <= 600 ? names : "\(inputs.count) inputs"
     return "sheaf import \(shown)\(table.utf8.count <= 300 ? " into \(table)" : "")"
   }
 
-  /// Keeps the version before the import, if the options say so, in the first transaction that changes
-  /// anything. A resumed import has kept it before.
+  /// Keeps the version before the import, if the options say so, in the first transaction with changes. A
+  /// resumed import has kept it before.
   ///
   /// - Parameter publishes: whether this transaction makes all imported records visible.
   func keepBase(_ transaction: borrowing WriteTransaction, publishes: Bool = false) throws {
@@ -111,7 +111,7 @@ final class ImportTransaction {
     if goesOn, !publishes, transaction.baseMadeBy == description { return }
     var most = try keptVersions ?? transaction.keptVersionsLimit
     if needsBase, most == 0 {
-      // Without a limit all present ones stay, also those from before an undo.
+      // Without a limit all current ones stay, also those from before an undo.
       most = try max(1, keptVersions ?? transaction.keptVersions.count)
     }
     try transaction.keepBase(most: most)
@@ -119,7 +119,7 @@ final class ImportTransaction {
 
   var isOpen: Bool { transaction != nil }
 
-  /// Notes that the import knows the content of this version.
+  /// Records that the import knows the content of this version.
   func looks(at version: UInt64) {
     self.version = version
     isDisturbed = false
@@ -128,8 +128,8 @@ final class ImportTransaction {
 
   /// Begins a transaction, unless one is open.
   ///
-  /// - Parameter columns: of a new table; nil: it exists.
-  /// - Returns: false when a table should be created and exists already.
+  /// - Parameter columns: the columns of a new table; nil: it exists.
+  /// - Returns: false when a table is to be created and exists already.
   func begin(creating columns: [Column]?, keys: [String]) throws -> Bool {
     let isNew = transaction == nil
     if isNew {
@@ -152,13 +152,13 @@ final class ImportTransaction {
       try transaction?.createTable(tableName, columns: columns, keys: keys)
     }
     table = try transaction?.table(tableName)
-    // Objects of other imports may be deleted: none of these imports is complete any more.
+    // Objects of other imports may be deleted: these imports are then no longer complete.
     if isNew, seen != nil { try memory?.removeAll() }
     if isNew, columns == nil, !forgotten.isEmpty { try memory?.forget(forgotten) }
     return true
   }
 
-  /// The table's checkpoints, to be changed.
+  /// The table's checkpoints, for changing them.
   var memory: InputMemoryEditor? {
     guard let table else { return nil }
     return InputMemoryEditor(table, notes) { [unowned self] makes in
@@ -167,7 +167,7 @@ final class ImportTransaction {
     }
   }
 
-  /// The table as the transaction has found it, for the parsers; nil when it cannot be held.
+  /// The table before the transaction's changes, for the parsers; nil when it cannot be held.
   func keyView() throws -> KeyView? {
     guard let table else { return nil }
     return try transaction?.keyView(of: table)
@@ -181,13 +181,13 @@ final class ImportTransaction {
     isEmptied = true
     changes.end()
     try table.deleteAll()
-    // The objects of earlier imports are gone: none of these imports is complete any more.
+    // The objects of earlier imports are deleted: these imports are no longer complete.
     try memory?.removeAll()
   }
 
-  /// Deletes the objects that the inputs do not have.
+  /// Deletes the objects that the inputs lack.
   ///
-  /// - Parameter before: the table as the transaction has found it.
+  /// - Parameter before: the table before the transaction's changes.
   func deleteMissing(of before: Table) throws {
     guard let table else { return }
     changes.end()
@@ -195,9 +195,9 @@ final class ImportTransaction {
     pendingDeleted += try deleteMissing(of: before, in: table)
   }
 
-  /// Deletes the objects that the inputs do not have.
+  /// Deletes the objects that the inputs lack.
   ///
-  /// - Returns: their number.
+  /// - Returns: the number of deleted objects.
   func deleteMissing(of before: Table, in table: WritableTable) throws -> Int {
     guard let seen else { return 0 }
     var deleted = 0
@@ -213,12 +213,12 @@ final class ImportTransaction {
   /// Commits a batch, unless the transaction stays open.
   ///
   /// - Parameters:
-  ///   - isLast: no batch comes after it.
-  ///   - mayJoin: whether others may share its version.
+  ///   - isLast: whether no further batch follows.
+  ///   - mayJoin: whether other batches may share its version.
   func commitBatch(isLast: Bool, mayJoin: Bool) throws -> BatchOutcome {
     if try !publishesAtEnd && (spansInputs || leavesEmpty()) { return .waits }
     journal.endBatch()
-    // Nobody waits for the version to be on the disk, except a writer for its turn: then others may join.
+    // No caller waits for the version to be durable, except a writer for its turn; otherwise others may join.
     if mayJoin, durability != .full, !database.othersWait { return .joins }
     try commit(isLast && !publishesAtEnd ? .complete : .unfinished)
     return .committed
@@ -227,9 +227,9 @@ final class ImportTransaction {
   /// Commits the joined batches.
   func commitJoined() throws { try commit(.unfinished) }
 
-  /// Commits the rest when all inputs have been read.
+  /// Commits the rest after all inputs.
   ///
-  /// - Returns: whether there was any.
+  /// - Returns: whether there was anything to commit.
   /// - Throws: `ImportError.emptyReplacement`.
   func finish() throws -> Bool {
     guard isOpen else { return false }
@@ -241,12 +241,12 @@ final class ImportTransaction {
     return true
   }
 
-  /// Records how the import has ended, if its last transaction did not.
+  /// Records how the import has ended, if its last transaction did not record it.
   func close(isInterrupted: Bool) throws {
     try journal.close(isInterrupted ? .interrupted : .complete, database, durability)
   }
 
-  /// Whether the commit would leave a table empty that had objects.
+  /// Returns whether the commit would empty a table that had objects.
   private func leavesEmpty() throws -> Bool {
     try replacesObjects && !allowsEmpty && table?.count == 0
   }
@@ -268,8 +268,8 @@ final class ImportTransaction {
       deleted += deleting
     }
     if let version { changes.committed(version) }
-    // From now on an early end would leave a part of the inputs: other writers are waited for as long as they
-    // take.
+    // From now on an early end would leave only a part of the inputs, so other writers are waited for without
+    // a limit.
     database.turnWaiting = patient
   }
 

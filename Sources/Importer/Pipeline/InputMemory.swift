@@ -1,25 +1,25 @@
 import Base
 import Engine
 
-/// A table's checkpoints of the inputs that were imported into it, however many they are.
+/// A table's checkpoints of the inputs that were imported into it, however many there are.
 ///
-/// The newest are in two notes of the table; the others go into a companion table, where they are found by an
-/// index. So a commit costs the same however many there are, and a table of one input has no companion.
+/// The newest are in two notes of the table; the others are in a companion table, where an index finds them.
+/// So the cost of a commit does not depend on their number, and a table of one input has no companion.
 ///
 /// The companion's keys are a letter and 16 hexadecimal digits: `b` and the checksum of a path for an
-/// unfinished input, `p` for a complete one, and for a complete one once more `c` with the checksum of the
-/// input's bytes and, behind a point, their number, so that it is found by its contents.
+/// unfinished input, `p` for a complete one. A complete one also has a row `c` with the checksum of the
+/// input's bytes and, after a point, their number, so that it is found by its contents.
 ///
 /// Thread rule: confined.
 struct InputMemory {
   static let purpose = "imports"
   static let columns = [Column("key", .text), Column("checkpoint", .data)]
-  /// The most checkpoints in a note.
+  /// The maximum number of checkpoints in a note.
   static let noted = 16
 
   private let begunNoted: [Checkpoint]
   private let completeNoted: [Checkpoint]
-  /// The places by the checksum of the path: a note of an older version of Sheaf may have many.
+  /// The indices by the checksum of the path: a note of an older version of Sheaf may have many.
   private let places: [UInt64: Int]
   private let companion: Table?
 
@@ -50,7 +50,7 @@ struct InputMemory {
 
   /// The checkpoint of the input with a path; nil when there is none.
   ///
-  /// - Parameter name: the checksum of its path.
+  /// - Parameter name: the checksum of the path.
   /// - Complexity: O(log inputs).
   func checkpoint(of name: UInt64) throws -> Checkpoint? {
     if let begun = begunNoted.last(where: { $0.input.name == name }) { return begun }
@@ -94,9 +94,9 @@ struct InputMemory {
     return try begun() + complete + completeNoted
   }
 
-  /// What was remembered and forgotten since an earlier version of the table.
+  /// The checkpoints that were added and removed since an earlier version of the table.
   ///
-  /// - Parameter names: of inputs that do not count.
+  /// - Parameter names: inputs to ignore.
   /// - Complexity: O(inputs).
   func changes(
     since before: InputMemory, leavingOut names: Set<UInt64>
@@ -132,7 +132,7 @@ struct InputMemory {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// True when the key of a row in the companion agrees with its checkpoint.
+  /// Returns whether the key of a row in the companion agrees with its checkpoint.
   static func fits(_ row: Row) -> Bool {
     guard case .text(let key)? = row[columns[0].name], let own = checkpoint(row) else {
       return false
@@ -153,13 +153,13 @@ struct InputMemory {
 }
 
 /// The decoded notes of a table that a transaction has read or written. The next transaction finds the same
-/// bytes and need not decode them again: every batch of an import needs them.
+/// bytes and need not decode them again; every batch of an import needs them.
 ///
-/// Thread rule: belongs to the writer's thread.
+/// Thread rule: confined to the writer's thread.
 final class KnownNotes {
   private var notes: [String: (bytes: [UInt8], checkpoints: [Checkpoint])] = [:]
 
-  /// The content of a note; nil when it is damaged, or of another version.
+  /// The content of a note; nil when it is damaged or of another version.
   func decoded(_ bytes: [UInt8], as name: String) -> [Checkpoint]? {
     if let known = notes[name], known.bytes == bytes { return known.checkpoints }
     let checkpoints = Checkpoint.decode(bytes)
@@ -178,13 +178,13 @@ final class KnownNotes {
 struct InputMemoryEditor {
   private let table: WritableTable
   private let known: KnownNotes
-  /// The companion; created when there is something to put into it.
+  /// The companion; created when something is to be stored in it.
   private let companion: (_ makes: Bool) throws -> WritableTable?
 
   /// - Parameters:
   ///   - known: the notes that earlier transactions have read and written.
-  ///   - companion: returns the table's companion in its transaction; nil unless it exists or should be
-  ///     created.
+  ///   - companion: returns the table's companion in its transaction; nil when it does not exist and is not
+  ///     to be created.
   init(
     _ table: WritableTable, _ known: KnownNotes = KnownNotes(),
     companion: @escaping (_ makes: Bool) throws -> WritableTable?
@@ -194,7 +194,7 @@ struct InputMemoryEditor {
     self.companion = companion
   }
 
-  /// Forgets all inputs.
+  /// Removes all checkpoints.
   func removeAll() throws {
     for note in [Checkpoint.note, Checkpoint.completeNote] {
       try table.editor.setNote(note, nil)
@@ -202,7 +202,7 @@ struct InputMemoryEditor {
     try companion(false)?.deleteAll()
   }
 
-  /// Whether exactly this checkpoint is stored.
+  /// Returns whether exactly this checkpoint is stored.
   func contains(_ checkpoint: Checkpoint) throws -> Bool {
     let notes = try notes()
     if (checkpoint.isComplete ? notes.complete : notes.begun).contains(checkpoint) { return true }
@@ -229,8 +229,8 @@ struct InputMemoryEditor {
   ///
   /// - Parameters:
   ///   - replaced: the other checkpoint that it continues.
-  ///   - isFirst: whether it is the first one of this run for the input: later ones need to look only in the
-  ///     note of unfinished inputs.
+  ///   - isFirst: true for the first one of this run for the input; later ones are only in the note of
+  ///     unfinished inputs.
   ///   - keepsContents: whether a complete input with this path and other contents can still be found by its
   ///     contents.
   func store(
@@ -262,7 +262,7 @@ struct InputMemoryEditor {
     if own.isComplete || isFirst { try setNote(Checkpoint.completeNote, complete) }
   }
 
-  /// Removes the checkpoints of inputs by their places.
+  /// Removes the checkpoints of inputs with these paths.
   ///
   /// - Complexity: O(places × log inputs).
   func forget(_ names: Set<UInt64>) throws {
@@ -275,7 +275,7 @@ struct InputMemoryEditor {
     for name in names { try remove(name, keepsContents: false) }
   }
 
-  /// The checkpoint of an input that is no longer at its path.
+  /// The checkpoint of an input that no longer has its path.
   private static func withoutPath(_ checkpoint: Checkpoint) -> Checkpoint {
     var copy = checkpoint
     copy.input.name = Checksum.of(
@@ -286,7 +286,7 @@ struct InputMemoryEditor {
   // MARK: Notes
 
   private func notes() throws(ImportError) -> (begun: [Checkpoint], complete: [Checkpoint]) {
-    // Notes of another version are overwritten: this import does not resume them.
+    // Notes of another version are overwritten, as this import does not resume them.
     (try? InputMemory.notes(of: table.name, known) { table.editor.note($0) }) ?? ([], [])
   }
 
@@ -298,7 +298,7 @@ struct InputMemoryEditor {
 
   // MARK: The companion
 
-  /// Moves the checkpoints of a note, but for the newest, into the companion.
+  /// Moves the checkpoints of a note, except the newest, into the companion.
   private func move(_ checkpoints: inout [Checkpoint]) throws {
     for checkpoint in checkpoints.dropLast() {
       let name = checkpoint.input.name

@@ -6,30 +6,30 @@ struct KeyedOutcome {
   var updated = 0
   var skipped = 0
   var unchanged = 0
-  /// Rows to be rejected, ascending, and the objects that have their keys; in a dry run, -1 for a key that is
-  /// not an object's yet.
+  /// Rows to reject, ascending, with the objects that have their keys; in a dry run, -1 for a key that no
+  /// object has yet.
   var conflicts: [(row: Int, object: Int64)] = []
-  /// Whether nothing was done, because some rows would have been rejected.
+  /// True when nothing was done because some rows would have been rejected.
   var isRefused = false
   /// Summaries of the columns of the rows that went into the table; nil: the parser's summaries of all rows
-  /// hold.
+  /// apply.
   var summaries: [ColumnBatch.ColumnSummary]?
 }
 
-/// Decides about rows whose keys the table may have already.
+/// Handles rows whose keys the table may already have.
 ///
-/// Rows whose keys are all new are appended as the cluster that the parser encoded. Otherwise the new ones go
-/// in first, which gives each repeated key its object. Then the others are compared with their objects,
-/// ordered by object so that each leaf is read once. Several rows of one object come in rounds, in the order
-/// of the input.
+/// Rows whose keys are all new are appended as the cluster that the parser encoded. Otherwise the new ones
+/// are appended first, which gives each repeated key its object. Then the others are compared with their
+/// objects, ordered by object so that each leaf is read once. Several rows of one object are handled in
+/// rounds, in the order of the input.
 ///
-/// Thread rule: used by the writer's thread only.
+/// Thread rule: confined to the writer's thread.
 final class KeyedAppender {
   private let conflict: ConflictRule
   private let plan: ImportPlan
   private let builder = ClusterBuilder()
   private let changes: OwnChanges
-  /// Records the objects that have the keys of rows; nil: not needed.
+  /// Records the objects that have the keys of rows; nil when that is not needed.
   private let seen: SeenObjects?
 
   /// Bytes of changed rows that are collected before they are written.
@@ -46,23 +46,23 @@ final class KeyedAppender {
     ReplacementRule(editor.schema, plan, columnCount: rows.columnCount, conflict)
   }
 
-  /// The parser's results, if they still hold.
+  /// The parser's results, if they still apply.
   private func scouted(_ rows: KeyedRows) -> ScoutedRows? {
     rows.scouted.flatMap { changes.hold(since: $0.version) ? $0 : nil }
   }
 
-  /// Whether any of the rows has a key of an existing object or of a row before it.
+  /// Returns whether any of the rows has the key of an existing object or of an earlier row.
   func hasConflicts(_ rows: KeyedRows, _ editor: TableEditor) throws -> Bool {
     if !rows.earlier.isEmpty { return true }
     return try find(0..<rows.rowCount, rows, editor).contains { $0 >= 0 }
   }
 
-  /// Adds rows to the table, or handles them as the policy says.
+  /// Adds rows to the table, or handles them by the policy.
   ///
   /// - Parameters:
   ///   - summarizes: whether to summarize the columns of the rows that go into the table, when they are not
   ///     all rows of the chunk.
-  ///   - isTentative: whether nothing is done when a row would have to be rejected.
+  ///   - isTentative: whether to do nothing if a row would have to be rejected.
   func append(
     _ rows: KeyedRows, _ range: Range<Int>, _ editor: TableEditor, summarizes: Bool,
     isTentative: Bool
@@ -126,7 +126,7 @@ final class KeyedAppender {
     return found
   }
 
-  /// - Parameter scouted: the parser's results, by which none of the keys was found; nil: they do not hold.
+  /// - Parameter scouted: the parser's results, by which none of the keys was found; nil: they do not apply.
   private func find(
     _ wanted: [Int], _ rows: KeyedRows, _ scouted: ScoutedRows?, _ editor: TableEditor
   ) throws -> [Int64] {
@@ -146,11 +146,11 @@ final class KeyedAppender {
     return found
   }
 
-  /// Removes rows that would change nothing of their objects, by the parser's comparison if that still holds.
+  /// Removes rows that would not change their objects, by the parser's comparison if that still applies.
   private func leaveOutSame(
     _ known: inout [(row: Int, object: Int64)], _ rows: KeyedRows, _ editor: TableEditor
   ) {
-    // With several rows of one object, each changes the object for the next one.
+    // Of several rows of one object, each changes the object for the next one.
     guard let scouted = scouted(rows), !scouted.isSame.isEmpty, rows.earlier.isEmpty,
       scouted.rule == rule(rows, editor)
     else { return }
@@ -175,7 +175,7 @@ final class KeyedAppender {
       columns = cluster.columns.map(\.spellings)
       try append(cluster, fresh, rows, editor)
     } else {
-      // Few rows fill up shared clusters.
+      // Few rows fill shared clusters.
       let positions = rule(rows, editor).positions
       var spans: [TextSpan] = []
       spans.reserveCapacity(fresh.count * positions.count)
@@ -215,7 +215,7 @@ final class KeyedAppender {
     }
   }
 
-  /// Calls `body` with the spans of some rows, and the memory that they are in.
+  /// Calls `body` with the spans of some rows, and the memory of the spans.
   private func withSpans<Result>(
     of wanted: [Int], _ rows: KeyedRows,
     _ body: (UnsafeRawBufferPointer, UnsafePointer<TextSpan>) throws -> Result

@@ -1,30 +1,30 @@
 import Engine
 
-/// The import's own changes to objects since the versions that its parsers look in: as long as nobody else
-/// has written, the parsers' results hold except for these changes.
+/// The import's own changes of objects since the versions that its parsers use: if others have not written,
+/// the parsers' results apply except for these changes.
 ///
 /// An import never deletes an object and never changes its primary key, so a key that was found stays found.
-/// New keys are in the index's newer runs; changed objects are noted here.
+/// New keys are in the index's newer runs; changed objects are recorded here.
 ///
-/// Thread rule: belongs to the writer's thread.
+/// Thread rule: confined to the writer's thread.
 final class OwnChanges {
-  /// Nobody else has written since this version; nil: no version has the table's content, until the next
+  /// Others have not written since this version; nil: no version has the table's content, until the next
   /// commit.
   private var first: UInt64?
   /// `changed` has all objects changed since this version; nil: not all of them, until the next commit.
   private var noted: UInt64?
   private var changed: Set<Int64> = []
 
-  /// With more, all are dropped: the writer then compares rows itself for a while.
+  /// With more objects, all are dropped: the writer then compares rows itself for a while.
   private static let mostChanged = 1 << 16
 
-  /// From now on the table differs from this version only by noted changes.
+  /// From now on the table differs from this version only by recorded changes.
   func begin(at version: UInt64) {
     (first, noted) = (version, version)
     changed.removeAll()
   }
 
-  /// No version has the table's present content.
+  /// No version has the table's current content.
   func end() {
     (first, noted) = (nil, nil)
     changed.removeAll()
@@ -44,11 +44,11 @@ final class OwnChanges {
     }
   }
 
-  /// Whether keys that were found in a version still lead to the same objects, and all other keys in the
-  /// table were added by the import since.
+  /// Returns whether keys that were found in a version still lead to the same objects, and the import has
+  /// added all other keys in the table since.
   func hold(since version: UInt64) -> Bool { first.map { $0 <= version } ?? false }
 
-  /// Whether an object is as it was in a version since which `hold` says true.
+  /// Returns whether an object is unchanged since a version for which `hold` returns true.
   func isUnchanged(_ object: Int64, since version: UInt64) -> Bool {
     noted.map { $0 <= version } ?? false && !changed.contains(object)
   }

@@ -3,30 +3,30 @@ import Engine
 /// Reader thread → parser threads → bounded queue → the calling thread, the import's only writer, for one
 /// input. With many parsers, additional threads read ahead of the reader (`ReadAhead`).
 ///
-/// Thread rule: `run` is called on the writer's thread; it returns when the other threads are done with the
+/// Thread rule: `run` is called on the writer's thread; it returns when the other threads have finished the
 /// input. One thread writes all inputs, so that a transaction may continue from one to the next.
 enum Pipeline {
-  /// The most bytes of input between the reader and the writer. Chunks of short records never reach it; of
+  /// The maximum bytes of input between the reader and the writer. Chunks of short records never reach it; of
   /// long ones, twelve took 30 MB more memory and no less time with one or two parsers.
   static func bytesInFlight(parsers: Int) -> Int { max(4 << 20, parsers * (3 << 19)) }
 
-  /// Threads that read ahead and scan. One thread that does it all keeps up with about five
-  /// parsers, and takes a tenth less processor time; a scan takes less than a quarter of the time
-  /// of a parser's work, whatever the input.
+  /// The number of threads that read ahead and scan. One thread that does everything keeps up with about five
+  /// parsers, and takes a tenth less processor time. A scan takes less than a quarter of a parser's time, for
+  /// any input.
   static func readers(parsers: Int) -> Int { parsers < 6 ? 0 : max(2, parsers / 4) }
 
   /// - Parameters:
   ///   - keys: the version of the table in which parsers look up their rows; nil: they do not.
-  ///   - isSmall: whether the input is a chunk or two: one thread cuts and parses it.
-  ///   - times: gets the times of reading and writing, except for a small input, where measuring would take
-  ///     longer.
+  ///   - isSmall: whether the input is a chunk or two, which one thread cuts and parses.
+  ///   - times: receives the times of reading and writing, except for a small input, where measuring would
+  ///     take longer.
   /// - Throws: the error of the reader, a parser or the writer; earlier batches stay committed.
   static func run(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions,
     keys: SharedKeyView?, isSmall: Bool, writer: BatchWriter, threads: PipelineThreads,
     times: SerialTimes
   ) throws {
-    // A version that is held only for the parsers keeps pages of the file from reuse.
+    // A version held only for the parsers keeps pages of the file from reuse.
     defer { keys?.view = nil }
     let work = Work(splitter, plan, options, isSmall: isSmall, threads, times)
     try run(work) { [conflict = options.conflictRule] in
@@ -59,10 +59,10 @@ enum Pipeline {
     }
   }
 
-  /// Does the same with any kind of result for the chunks.
+  /// Runs the pipeline with any kind of result for the chunks.
   ///
   /// - Parameters:
-  ///   - parser: called once on each parser's thread: returns the function that builds results there.
+  ///   - parser: called once on each parser's thread; returns the function that makes results there.
   ///   - writing: called on the calling thread, with the queue of results.
   static func run<Output: Sendable>(
     _ work: Work, parser: @escaping @Sendable () -> (Chunk) throws -> Output,
@@ -99,7 +99,7 @@ enum Pipeline {
 
   /// The reader thread: cuts chunks so that every batch ends with one, and parses when it is ahead.
   ///
-  /// - Parameter parses: whether there are no parser threads.
+  /// - Parameter parses: true when there are no parser threads.
   private static func read<Output: Sendable>(
     _ splitter: RecordSplitter, _ plan: ImportPlan, _ options: ImportOptions,
     _ build: @escaping (Chunk) throws -> Output, into queue: OrderedQueue<Chunk, Output>,
@@ -141,20 +141,20 @@ enum Pipeline {
     return try splitter.next(recordLimit: wanted)
   }
 
-  /// The most records of a chunk.
+  /// The maximum number of records in a chunk.
   private static func mostRecords(_ plan: ImportPlan) -> Int {
     min(
       ImportOptions.clusterRecords,
       RecordSplitter.maximumRecords(columnCount: plan.columns.count))
   }
 
-  /// The records of the next chunk, so that chunks are even and the batch ends with one.
+  /// The number of records in the next chunk, so that chunks are even and the batch ends with one.
   private static func chunkRecords(_ done: Int, _ plan: ImportPlan, most: Int) -> Int {
     guard let size = plan.batchRecords else { return most }
-    // Small batches share a chunk, which the writer divides again.
+    // Small batches share a chunk, which the writer divides.
     guard plan.encodes else { return max(1, most / size * size) }
     let left = size - done % size
-    // Rounded up without adding first: a batch size may be the largest number there is.
+    // Rounded up without adding first, since a batch size may be the largest integer.
     let pieces = (left - 1) / most + 1
     return (left - 1) / pieces + 1
   }

@@ -1,4 +1,4 @@
-/// What became of a record that was read and not rejected.
+/// The result for a record that was read and not rejected.
 enum RecordFate {
   case imported
   case updated
@@ -6,7 +6,7 @@ enum RecordFate {
   case unchanged
 }
 
-/// Counts of what became of records.
+/// Counts of records by result.
 protocol RecordCounts {
   var imported: Int { get set }
   var updated: Int { get set }
@@ -34,9 +34,9 @@ extension RecordCounts {
     }
   }
 
-  /// Counts records as something else, as far as they are counted here.
+  /// Moves records from one count to another, as far as they are counted here.
   ///
-  /// - Returns: how many.
+  /// - Returns: the number of records moved.
   mutating func move(_ most: Int, _ move: MergeOutcome.Move) -> Int {
     let count = min(most, max(0, self[move.from]))
     self[move.from] -= count

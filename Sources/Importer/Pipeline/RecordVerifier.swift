@@ -4,26 +4,27 @@ import Engine
 /// Looks up the exact records of inputs in a table.
 ///
 /// With a primary key each record is compared with its object. Without a key, each record uses up one object
-/// with the same values; their hashes, of 128 bits, are counted.
+/// with the same values, by their hashes of 128 bits, which are counted.
 ///
-/// Memory: with a key, that of the records which are not found; without, 50 bytes for each record.
+/// Memory: with a key, that of the records not found; without one, 50 bytes a record.
 ///
-/// Thread rule: belongs to the writer's thread.
+/// Thread rule: confined to the writer's thread.
 final class RecordVerifier: @unchecked Sendable {
-  // @unchecked: used by the import's writer thread, which `run` waits for, and then by its caller.
+  // @unchecked: used by the import's writer thread, for which `run` waits, and then by its caller.
   let table: Table
   private(set) var report = VerifyReport()
   private let rejects: RejectedRecords
   private let isCancelled: @Sendable () -> Bool
   /// The objects in which a record was found.
   private let matched = SeenObjects()
-  /// Records whose object has other values.
+  /// Records whose objects have other values.
   private var differing: [(place: RecordPosition, object: Int64, key: String)] = []
-  /// Without a key: for each kind of record how many have no object yet, their number, and the first.
+  /// Without a key: for each kind of record the number without an object yet, the total number, and the first
+  /// record.
   private var kinds: [RowHash: (left: Int, records: Int, first: RecordPosition)] = [:]
   private var bytes: [UInt8] = []
 
-  /// Where a record is in the inputs.
+  /// The position of a record in the inputs.
   private struct RecordPosition {
     let input: Int
     let record: Int
@@ -47,9 +48,9 @@ final class RecordVerifier: @unchecked Sendable {
     report.objects = table.count
   }
 
-  /// Begins an input: all following records are from it.
+  /// Begins an input, to which all following records belong.
   ///
-  /// - Throws: `ImportError.unlikeTable` when it has columns that the table does not have.
+  /// - Throws: `ImportError.unlikeTable` when the input has columns that the table lacks.
   func begin(_ path: String, _ plan: ImportPlan) throws(ImportError) {
     report.inputs.append(VerifyReport.Input(path: path))
     let unknown = plan.columns.filter(\.isNew).map(\.name)
@@ -138,7 +139,7 @@ final class RecordVerifier: @unchecked Sendable {
     }
   }
 
-  /// Whether a row has a value for which the table has no column.
+  /// Returns whether a row has a value for which the table has no column.
   private func hasUnknown(_ fields: ArraySlice<TextSpan>, _ plan: ImportPlan) -> Bool {
     fields.enumerated().contains { index, span in
       index >= plan.columns.count && !span.isNull
@@ -249,7 +250,7 @@ final class RecordVerifier: @unchecked Sendable {
     try take()
   }
 
-  /// Without a key: the numbers of records found, by the input of the first of each kind.
+  /// Without a key: the numbers of records found, by the input of the first record of each kind.
   private var found: [Int: Int] = [:]
 
   // MARK: The end
@@ -287,7 +288,7 @@ final class RecordVerifier: @unchecked Sendable {
   }
 }
 
-/// The destination of records that are only looked up.
+/// The destination of records that are looked up but not imported.
 final class VerifyDestination: Destination {
   let bytesWritten = 0
   private let verifier: RecordVerifier

@@ -4,10 +4,10 @@ import Engine
 /// The files of rejected records: the original bytes in one, the reasons, a JSON object a line, in another
 /// beside it. Both are created with the first reject.
 ///
-/// The bytes reach the files before the batch they belong to is committed, and the checkpoint has the files'
-/// names and lengths: an import that resumes cuts them back to the committed rejects.
+/// The bytes are written before the commit of their batch, whose checkpoint has the files' names and lengths:
+/// an import that resumes truncates them to the committed rejects.
 ///
-/// Thread rule: used by the writer's thread only.
+/// Thread rule: confined to the writer's thread.
 final class RejectLog {
   let name: RejectName
   private(set) var place = RejectPlace()
@@ -17,15 +17,15 @@ final class RejectLog {
   var isUsed: Bool { place.records > 0 }
 
   private var files: (records: Int32, reasons: Int32)?
-  /// Whether the files of `place` exist, as this run left them.
+  /// True when the files of `place` exist in the state in which this run left them.
   private var isBegun = false
   private var folderIsFlushed = false
   private var sums = (records: RunningChecksum(), reasons: RunningChecksum())
   private var json = JSONWriter()
   private let encoding: TextEncoding
-  /// The input's own record of column names, so that the rejected records can be imported by themselves.
+  /// The input's record of column names, so that the rejected records can be imported alone.
   private let header: [UInt8]?
-  /// The rejects get the permissions of this file.
+  /// The file whose permissions the rejects get.
   private let database: String
   private let isTaken: (Int) -> Bool
 
@@ -34,11 +34,12 @@ final class RejectLog {
   private static let lockByte = 1 << 60
 
   /// - Parameters:
-  ///   - header: the beginning of a new file, in the input's own bytes.
-  ///   - encoding: of the input. Its records are written unchanged, so that a file of rejects in UTF-16 is
-  ///     one, with a byte-order mark.
-  ///   - database: the file whose owner and permissions a new file gets; empty: it is for its owner alone.
-  ///   - isTaken: numbers of the name that it must not use.
+  ///   - header: the beginning of a new file, in the input's bytes.
+  ///   - encoding: the encoding of the input. Its records are written unchanged, so a file of rejects in
+  ///     UTF-16 is UTF-16 with a byte-order mark.
+  ///   - database: the file whose owner and permissions a new file gets; empty: only its owner may use the
+  ///     file.
+  ///   - isTaken: returns true for numbers of the name that must not be used.
   init(
     name: RejectName, header: [UInt8]? = nil, encoding: TextEncoding = .utf8, database: String,
     isTaken: @escaping (Int) -> Bool = { _ in false }
@@ -52,7 +53,7 @@ final class RejectLog {
 
   deinit { close() }
 
-  /// Closes the files until there is more to write: an import may have thousands of them.
+  /// Closes the files until the next write, as an import may have thousands of them.
   func close() {
     if let files {
       System.close(files.records)
@@ -77,17 +78,16 @@ final class RejectLog {
     place.checksum = checksum
   }
 
-  /// Continues behind `place`, and cuts off the rejects that an interrupted run had written beyond its last
+  /// Continues after `place`, and truncates the rejects that an interrupted run has written after its last
   /// committed batch.
   ///
   /// - Parameters:
-  ///   - input: its name in the reasons.
-  ///   - record: the last record of it that was committed.
-  ///   - later: the names of inputs that come after it, and of which nothing was committed. An interrupted
-  ///     run may have been ahead with them.
-  /// - Returns: false when the files have changed, or somebody else's rejects follow. They are not touched
-  ///   then.
-  /// - Throws: `SystemError`; what `later` throws.
+  ///   - input: the input's name in the reasons.
+  ///   - record: its last committed record.
+  ///   - later: the names of later inputs of which nothing was committed. An interrupted run may have been
+  ///     ahead with them.
+  /// - Returns: false when the files have changed, or foreign rejects follow. The files are then unchanged.
+  /// - Throws: `SystemError`; the errors of `later`.
   func goOn(
     at place: RejectPlace, input: String, after record: Int, later: () throws -> [String] = { [] }
   ) throws -> Bool {
@@ -150,11 +150,11 @@ final class RejectLog {
       return try isOwnReason(next[..<count], input, after: record)
         || later().contains { isOwnReason(next[..<count], $0, after: 0) }
     }
-    // Reasons are written first: records without reasons are somebody else's.
+    // Reasons are written first, so records without reasons are foreign.
     return try System.status(files.records, path: path).size == place.records
   }
 
-  /// Whether a line of reasons is about a later record of this input.
+  /// Returns whether a line of reasons is about a later record of this input.
   private func isOwnReason(_ line: ArraySlice<UInt8>, _ input: String, after record: Int) -> Bool {
     var own = JSONWriter()
     own.beginObject()
@@ -192,7 +192,7 @@ final class RejectLog {
     return Checksum.of(writer.bytes)
   }
 
-  /// Makes sure that no other process writes to the file while it is open here.
+  /// Ensures that no other process writes to the file while it is open here.
   private func isMine(_ descriptor: Int32) throws -> Bool {
     try System.lock(
       descriptor, .exclusive, at: Self.lockByte, length: 1, wait: false, path: path)
@@ -218,7 +218,7 @@ final class RejectLog {
     }
   }
 
-  /// Creates both files, the reasons first: by them both are recognized as ours. Nil: another process was
+  /// Creates both files, the reasons first, by which both are recognized as Sheaf's. Nil: another process was
   /// faster.
   private func create() throws -> (records: Int32, reasons: Int32)? {
     let reasons: Int32
@@ -254,7 +254,7 @@ final class RejectLog {
 
   private func create(_ path: String) throws -> Int32 {
     let descriptor = try System.open(path, .createNew, permissions: 0o600)
-    // For a server there is no file whose permissions the rejects could have.
+    // For a server there is no file whose permissions the rejects could get.
     if database.isEmpty { return descriptor }
     do {
       let source = try System.open(database, .readOnly)
@@ -333,8 +333,8 @@ final class RejectLog {
     guard let files else { return }
     try System.flush(files.records, path: path)
     try System.flush(files.reasons, path: reasonsPath)
-    // The process that created the files may have been killed before it flushed the folder: each run does it
-    // once.
+    // The process that created the files may have been killed before it flushed the folder, so each run
+    // flushes it once.
     if !folderIsFlushed { try System.flushDirectory(of: path) }
     folderIsFlushed = true
   }

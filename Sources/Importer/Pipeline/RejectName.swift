@@ -4,12 +4,12 @@ import Engine
 /// The names for an import's rejects: `x.rejects.csv`, `x.rejects.2.csv`, and so on, each with its reasons
 /// beside it.
 ///
-/// An existing file with such a name is another import's, or not a rejects file: a new file takes the first
-/// free number.
+/// An existing file with such a name belongs to another import, or is not a rejects file: a new file gets the
+/// first free number.
 struct RejectName: Hashable, Sendable {
   /// The first of the names.
   let base: String
-  /// Whether the user chose it.
+  /// True when the user chose it.
   let isGiven: Bool
 
   private static let most = 100_000
@@ -24,7 +24,7 @@ struct RejectName: Hashable, Sendable {
     return "\(base[..<point]).\(number)\(base[point...])"
   }
 
-  /// The first number from `first` on that nobody has.
+  /// The first free number that is not less than `first`.
   ///
   /// - Throws: `SystemError`; `ImportError.cannotCreate` when all are taken.
   func free(from first: Int = 1, except isTaken: (Int) -> Bool) throws -> Int {
@@ -38,13 +38,14 @@ struct RejectName: Hashable, Sendable {
 
   private func isFree(_ path: String) throws -> Bool { try System.linkStatus(path: path) == nil }
 
-  /// An empty file that the user has made for the rejects, as `mktemp` does, may be overwritten.
+  /// Returns whether the user has created an empty file for the rejects, as `mktemp` does, which may be
+  /// overwritten.
   private func isEmptyFile(_ path: String) throws -> Bool {
     guard let status = try System.linkStatus(path: path) else { return false }
     return try status.isRegular && status.size == 0 && isFree(Self.reasonsPath(path))
   }
 
-  /// Refuses a name that the user chose when a file has it that is not a rejects file.
+  /// Refuses a name chosen by the user if a file has it that is not a rejects file.
   ///
   /// - Throws: `ImportError.cannotCreate`, `SystemError`.
   func refuseForeign() throws {
@@ -58,7 +59,7 @@ struct RejectName: Hashable, Sendable {
       path: base, reason: "it is there already, and holds no rejected records")
   }
 
-  /// A rejects file is recognized by the reasons beside it.
+  /// Returns whether there are reasons beside a file, by which a rejects file is recognized.
   private func hasReasons() throws(SystemError) -> Bool {
     let path = Self.reasonsPath(base)
     guard let status = try System.linkStatus(path: path), status.isRegular else { return false }
@@ -67,14 +68,14 @@ struct RejectName: Hashable, Sendable {
   }
 }
 
-/// The file with an import's rejects, and how far they reach in it.
+/// The file with an import's rejects, and their end in it.
 struct RejectPlace: Sendable, Equatable {
-  /// The number in the name; 0: none is chosen.
+  /// The number in the name; 0 when none is chosen.
   var number = 0
-  /// Length of the records' file.
+  /// The length of the file of records.
   var records = 0
-  /// Length of the reasons' file.
+  /// The length of the file of reasons.
   var reasons = 0
-  /// The checksum of both files up to there.
+  /// The checksum of both files up to these lengths.
   var checksum: UInt64 = 0
 }

@@ -48,9 +48,9 @@ final class RejectedRecords {
     return line.withUnsafeBytes { Checksum.of($0) }
   }
 
-  /// Whether the files have such a record that was not taken yet; takes it.
+  /// Takes a record from the files; returns false when there is none that was not taken.
   ///
-  /// - Parameter record: its bytes in the input, without its end.
+  /// - Parameter record: the record's bytes in the input, without its end.
   func take(_ record: [UInt8]) -> Bool {
     if record.isEmpty { return false }
     let end = record.firstIndex(of: 0x0A) ?? record.count

@@ -1,23 +1,23 @@
 import Engine
 
-/// Objects' new values, collected while the present ones are read, then written together.
+/// New values of objects, collected while the current ones are read, then written together.
 struct RowChanges {
   private var objects: [Int64] = []
   private var arena: [UInt8] = []
-  /// One for each of the table's columns, object by object.
+  /// One span for each of the table's columns, object by object.
   private var spans: [TextSpan] = []
 
   var byteCount: Int { arena.count }
 
-  /// The relation of a row to the object that has its key.
+  /// The relation of a row to the object with its key.
   enum Meeting {
     case changes
     case isSame
-    /// It would change the object, but is not newer.
+    /// The row would change the object, but is not newer.
     case isOlder
   }
 
-  /// Compares a row with an object, and takes its values if they differ.
+  /// Compares a row with an object, and collects its values if they differ.
   ///
   /// - Parameters:
   ///   - fields: the row, whose offsets are relative to the start of `memory`.
@@ -60,7 +60,7 @@ struct RowChanges {
       try spans.withUnsafeBufferPointer { spans in
         guard let first = spans.baseAddress else { return }
         for (index, object) in objects.enumerated() {
-          // Without bytes nothing is read: any address will do.
+          // Without bytes nothing is read: any address is valid.
           try editor.replace(
             object, base: arena.baseAddress ?? UnsafeRawPointer(first),
             row: first + index * width, keepsPrimaryKey: true)

@@ -8,13 +8,13 @@ package struct RunEntry: Sendable, Equatable {
   package enum Status: String, Sendable {
     /// The import is running, or was killed, or ended with an error after its first batches.
     case unfinished
-    /// The import was told to stop: its batches until then are committed.
+    /// The import was stopped on request: its batches until then are committed.
     case interrupted
     /// All inputs were read to their end.
     case complete
   }
 
-  /// The numbers of records by their result.
+  /// The numbers of records by result.
   package struct Counts: Sendable, Equatable {
     package var read = 0
     package var imported = 0
@@ -55,14 +55,14 @@ package struct RunEntry: Sendable, Equatable {
     package var path: String
     /// The size of the file on the disk; nil for a pipe.
     package var size: Int?
-    /// Bytes that were read, decompressed, and a checksum of them.
+    /// The number of bytes read, decompressed, and a checksum of them.
     package var bytes: Int
     package var checksum: UInt64
     package var isComplete: Bool
     package var counts: Counts
   }
 
-  /// Ascending, the first is 1.
+  /// Ascending from 1.
   package var number: Int64 = 0
   package var begun: DateTime
   /// When this record was committed.
@@ -71,17 +71,17 @@ package struct RunEntry: Sendable, Equatable {
   package var status = Status.unfinished
   /// The newest version when the import began.
   package var base: UInt64
-  /// The version with which this record was committed.
+  /// The version in which this entry was committed.
   package var version: UInt64 = 0
   package var batches = 0
   package var counts = Counts()
-  /// Objects that were deleted, since no input had their keys.
+  /// Objects that were deleted because no input had their keys.
   package var deleted = 0
   /// The first of its inputs.
   package var inputs: [Input] = []
   package var inputCount = 0
 
-  /// The most inputs that are listed.
+  /// The maximum number of inputs listed.
   static let mostInputs = 100
 }
 
@@ -111,7 +111,7 @@ extension RunEntry {
       + numbers.map { .int(Int64($0)) } + [.data(Self.encode(inputs))]
   }
 
-  /// Nil for a record of another version of Sheaf, or a damaged one.
+  /// Nil for an entry of another version of Sheaf, or a damaged one.
   init?(_ row: Row) {
     guard case .dateTime(let begun) = row["begun"], case .dateTime(let noted) = row["noted"],
       case .text(let table) = row["table"], case .text(let status) = row["status"],
@@ -156,7 +156,7 @@ extension RunEntry {
       do {
         var reader = ByteReader(buffer)
         guard try reader.read(UInt8.self, "version") == 1 else { return nil }
-        // No memory is reserved by a stored number: each input must actually be there.
+        // No memory is reserved for a stored number: each input must exist.
         var inputs: [Input] = []
         for _ in 0..<(try reader.read(UInt32.self, "number")) { inputs.append(try Input(&reader)) }
         return reader.remaining == 0 ? inputs : nil

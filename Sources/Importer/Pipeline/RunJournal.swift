@@ -1,12 +1,12 @@
 import Base
 import Engine
 
-/// Notes in the database that an import is running, and in its last transaction how it ended.
+/// Records in the database that an import is running and, in its last transaction, how it ended.
 ///
-/// The note is written with the first batch and with the last, and in between from time to time: for a killed
+/// The entry is written with the first batch, with the last, and from time to time in between: for a killed
 /// import it may be some batches old.
 ///
-/// Thread rule: belongs to the writer's thread.
+/// Thread rule: confined to the writer's thread.
 final class RunJournal {
   private let resumes: Bool
   private let paths: [String]
@@ -14,25 +14,25 @@ final class RunJournal {
   private let begun = RunJournal.now
   /// Nil until the import commits something.
   private var entry: RunEntry?
-  /// The inputs that were reached, in their order.
+  /// The inputs reached so far, in order.
   private var inputs: [RunEntry.Input] = []
-  /// Whether the next commit must write the note.
+  /// True when the next commit must write the entry.
   private var isDue = true
   private var passedOver: [String: RunEntry.Input] = [:]
   private var batches = 0
-  /// Objects that the import has deleted.
+  /// The number of objects that the import has deleted.
   var deleted = 0
-  /// The note of the interrupted import that this one continues.
+  /// The entry of the interrupted import that this one continues.
   private var earlier: RunEntry?
   /// The newest version when the import began to write.
   private var base: UInt64?
   private var lastWritten: UInt64 = 0
 
-  /// The most notes that are kept.
+  /// The maximum number of entries kept.
   private static let mostRuns = 1000
   private static let pauseNanoseconds: UInt64 = 1_000_000_000
 
-  /// - Parameter inputs: their paths, as they were given or found.
+  /// - Parameter inputs: the paths of the inputs, as given or found.
   init(_ options: ImportOptions, inputs: [String], table: String) {
     resumes = options.resume
     paths = inputs.map { PathText.shown($0) }
@@ -45,17 +45,17 @@ final class RunJournal {
 
   // MARK: State of the inputs
 
-  /// Notes how far an input has come.
+  /// Records how far an input has come.
   ///
-  /// - Parameter isFirst: whether it is the first note about the input.
+  /// - Parameter isFirst: whether it is the first record of the input.
   func note(_ checkpoint: Checkpoint, of path: String, isFirst: Bool) {
     let input = Self.input(checkpoint, path)
     if isFirst || inputs.isEmpty { inputs.append(input) } else { inputs[inputs.count - 1] = input }
-    // A later import that resumes has to know which inputs were this import's.
+    // A later import that resumes must know which inputs belonged to this one.
     if isFirst, inputs.count <= RunEntry.mostInputs { isDue = true }
   }
 
-  /// Notes an input that was complete before.
+  /// Records an input that was complete before.
   func passOver(_ checkpoint: Checkpoint, of path: String) {
     passedOver[PathText.shown(path)] = Self.input(checkpoint, path)
   }
@@ -79,14 +79,14 @@ final class RunJournal {
   /// Begins with the import's first transaction.
   func begin(from version: UInt64) { base = base ?? version }
 
-  /// Notes that the import's changes become visible in a transaction that begins from this version.
+  /// Records that the import's changes become visible in a transaction that begins from this version.
   func rebase(on version: UInt64) {
     base = version
     entry?.base = version
     earlier?.base = version
   }
 
-  /// Counts records as what they have turned out to be.
+  /// Moves records from one count to another.
   func count(_ moves: [MergeOutcome.Move: Int]) {
     for (move, number) in moves {
       var rest = number
@@ -94,12 +94,12 @@ final class RunJournal {
     }
   }
 
-  /// Notes that all is done, in a transaction that is no batch.
+  /// Records the end of the import in a transaction that is not a batch.
   func complete(_ transaction: borrowing WriteTransaction) throws {
     try put(.complete, transaction)
   }
 
-  /// Whether the import continues an interrupted one in this database's list.
+  /// Returns whether the import continues an interrupted one in this database's list.
   func goesOn(_ transaction: borrowing WriteTransaction) throws -> Bool {
     if entry != nil || earlier != nil { return true }
     guard resumes, let table = try transaction.ownTable(RunEntry.purpose, columns: nil) else {
@@ -113,10 +113,10 @@ final class RunJournal {
     return true
   }
 
-  /// Counts a batch that is committed next or with the one after it.
+  /// Counts a batch that is committed next, or with the one after it.
   func endBatch() { batches += 1 }
 
-  /// Writes the note into a transaction, if it is time to.
+  /// Writes the entry into a transaction, if it is due.
   ///
   /// - Parameter status: the import's state after this transaction.
   func write(_ status: RunEntry.Status, _ transaction: borrowing WriteTransaction) throws {
@@ -128,17 +128,17 @@ final class RunJournal {
     try put(status, transaction)
   }
 
-  /// Whether the database says that the import is running although it has ended.
+  /// True when the database says that the import is running although it has ended.
   var isLeftOpen: Bool { entry.map { $0.status == .unfinished } ?? false }
 
-  /// Notes the end of an import whose last transaction did not say so.
+  /// Records the end of an import whose last transaction did not record it.
   func close(_ status: RunEntry.Status, _ database: Database, _ durability: Durability) throws {
     guard isLeftOpen else { return }
     try database.write(durability: durability) { try put(status, $0) }
   }
 
-  /// The note of the import when it is over; for one without new records the last note, if nothing has been
-  /// imported into the table since.
+  /// The entry of the import when it has ended; for one without new records the last entry, if nothing has
+  /// been imported into the table since.
   func finished(_ newest: Snapshot, isNothingToDo: Bool) throws -> RunEntry? {
     if let entry { return entry }
     guard isNothingToDo, let last = try ImportRuns.list(newest, table: table).last,
@@ -147,7 +147,7 @@ final class RunJournal {
     return last
   }
 
-  /// Whether a run had the same inputs: those that it has reached; it would have reached the others.
+  /// Returns whether an earlier run had the same inputs, as far as it reached them.
   private func isSame(_ run: RunEntry) -> Bool {
     run.table == table && run.inputCount == paths.count
       && Set(run.inputs.map(\.path)).isSubset(of: paths)
@@ -166,7 +166,7 @@ final class RunJournal {
         begun: begun, noted: begun, table: self.table, base: base ?? transaction.baseVersion)
     own.status = status
     (own.noted, own.version) = (Self.now, transaction.baseVersion + 1)
-    // A number from the file may be anything.
+    // A number from the file may have any value.
     own.batches = batches + min(earlier?.batches ?? 0, .max / 2)
     fill(&own)
     if own.number == 0 {
@@ -180,13 +180,13 @@ final class RunJournal {
     lastWritten = System.monotonicNanoseconds
   }
 
-  /// Adds the counts of inputs that an interrupted import had read completely and this one has not. Of inputs
-  /// that were not listed the count may be some batches old.
+  /// Adds the counts of inputs that an interrupted import had read completely and this one has not. For
+  /// inputs that were not listed the count may be some batches old.
   private func fill(_ own: inout RunEntry) {
     let known = Set(inputs.map(\.path))
     let listed = earlier?.inputs ?? []
     let before = listed.filter { !known.contains($0.path) }.map { passedOver[$0.path] ?? $0 }
-    // A number from the file may be anything.
+    // A number from the file may have any value.
     own.deleted = deleted + min(earlier?.deleted ?? 0, .max / 2)
     own.inputCount = paths.count
     own.inputs = Array((before + inputs).prefix(RunEntry.mostInputs))
@@ -195,7 +195,7 @@ final class RunJournal {
     for input in before + inputs { own.counts.add(input.counts) }
   }
 
-  /// Drops the oldest notes, down to `most`.
+  /// Drops the oldest entries, down to `most`.
   static func letGo(beyond most: Int, _ table: WritableTable) throws {
     while try table.count > most, let oldest = try table.row(at: 0) {
       guard try table.delete(oldest.key) else { return }
@@ -207,7 +207,7 @@ final class RunJournal {
 package enum ImportRuns {
   /// The imports, oldest first.
   ///
-  /// - Parameter table: of this table alone; nil: of all.
+  /// - Parameter table: only imports into this table; nil: all imports.
   /// - Complexity: O(runs).
   /// - Throws: `EngineError.damaged`.
   package static func list(_ snapshot: Snapshot, table: String? = nil) throws -> [RunEntry] {

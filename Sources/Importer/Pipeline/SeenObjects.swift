@@ -1,17 +1,17 @@
 /// The objects that have the keys of an import's records: a bit for each, in pages, so that a table of any
 /// size and age takes little memory.
 ///
-/// Thread rule: belongs to the writer's thread.
+/// Thread rule: confined to the writer's thread.
 final class SeenObjects {
   /// By the objects' numbers, 65,536 to a page.
   private var pages: [Int64: [UInt64]] = [:]
-  /// The page that was used last, which is not in `pages` meanwhile.
+  /// The last page used, which is not in `pages` meanwhile.
   private var number: Int64 = -1
   private var page: [UInt64] = []
 
   private static let pageWords = 1 << 10
 
-  /// - Parameter object: negative for none.
+  /// - Parameter object: the object's number; negative for none.
   func insert(_ object: Int64) {
     if object < 0 { return }
     turn(to: object >> 16)

@@ -1,12 +1,12 @@
 import Base
 import Engine
 
-/// Processor time of the work that only one thread of an import can do at a time: with enough parsers, it
-/// limits the speed. Waiting does not count.
+/// Processor time of the work that only one thread of an import can do at a time, which limits the speed if
+/// there are enough parsers. Waiting is not counted.
 ///
 /// Thread rule: any thread.
 final class SerialTimes: @unchecked Sendable {
-  // @unchecked: guarded by `lock`.
+  // @unchecked: `lock` guards the state.
   private let lock = Lock()
   private var nanoseconds = (reader: UInt64(0), writer: UInt64(0))
 
@@ -15,13 +15,13 @@ final class SerialTimes: @unchecked Sendable {
   /// The time of the thread that writes.
   var writer: UInt64 { lock.withLock { nanoseconds.writer } }
 
-  /// A stretch of the calling thread's work.
+  /// A period of the calling thread's work.
   struct Stretch {
     private let began = System.threadNanoseconds
     /// The part that other threads could have done.
     private var shared: UInt64 = 0
 
-    /// Does work that other threads could do as well.
+    /// Does work that other threads could also do.
     mutating func share<Result>(_ body: () -> Result) -> Result {
       let began = System.threadNanoseconds
       defer { shared &+= System.threadNanoseconds &- began }

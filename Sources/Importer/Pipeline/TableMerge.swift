@@ -1,45 +1,45 @@
 import Engine
 
-/// Brings what somebody else has done to a table into the one that an import has made beside it, key by
-/// key: see `docs/design.md`, "Pending tables".
+/// Merges the changes that others have made to a table into the table that an import has built beside it, key
+/// by key: see `docs/design.md`, "Pending tables".
 ///
-/// What only they have changed becomes as they have it. What both have changed, the import's policy decides.
+/// Objects that only others have changed get their values. Objects that both have changed are decided by the
+/// import's policy.
 ///
-/// Memory: the numbers of the objects that they have changed, of which there is a limit, and some hundred
-/// objects.
+/// Memory: the numbers of the objects that others have changed, which are limited, and some hundred objects.
 ///
-/// Thread rule: belongs to the transaction's thread.
+/// Thread rule: confined to the transaction's thread.
 struct TableMerge {
-  /// What the two cannot agree on.
+  /// Changes that contradict each other.
   struct Refusal: Error {
     let reason: String
   }
 
-  /// An object's spellings, in the order of the merged table's columns; nil is null.
+  /// An object's spellings, in the order of the merged table's columns; nil for null.
   typealias Fields = [[UInt8]?]
 
   private let rule: ConflictRule
-  /// The table as it was when the import began to make its own, and as they have left it.
+  /// The table as it was when the import began to build its own, and with the changes of others.
   private let before: Table
   private let theirs: Table
-  /// The import's.
+  /// The import's table.
   private let editor: TableEditor
-  /// The objects whose keys the inputs have; nil: those of other keys stay.
+  /// The objects whose keys the inputs have; nil: objects with other keys stay.
   private let seen: SeenObjects?
   private let shouldStop: () -> Bool
-  /// Where each of its columns is in the other two, which have the same.
+  /// The index of each of its columns in the other two tables, which have the same columns.
   private let places: [Int?]
-  /// Columns to which the import has given a type that not every value of theirs is one of.
+  /// Columns to which the import has given a type that does not fit all values of others.
   private let retyped: Set<Int>
-  /// What is in a column when nothing is said of it.
+  /// The values of columns that are not given.
   private let defaults: Fields
-  /// The column that says how new a record is, and its order.
+  /// The column that orders records by age, and its order.
   private let age: (column: Int, order: SpellingOrder)?
   private(set) var outcome = MergeOutcome()
 
-  /// So many objects are read at a time.
+  /// The number of objects read at a time.
   private static let windowObjects = 256
-  /// More are not merged.
+  /// The maximum number of changes to merge.
   static let mostChanges = 1_000_000
 
   init(
@@ -65,7 +65,7 @@ struct TableMerge {
     }
   }
 
-  /// Why nothing of what they have done can be merged, whatever it is; nil when it can.
+  /// Why no changes of others can be merged, whatever they are; nil when they can.
   static func obstacle(_ before: Table, _ theirs: Table, truncates: Bool) -> String? {
     if theirs.schema.keyColumns.isEmpty {
       return "it has no key by which the two could be merged"
@@ -79,10 +79,10 @@ struct TableMerge {
     return nil
   }
 
-  /// Does it.
+  /// Merges the changes.
   ///
-  /// - Complexity: O(what they have changed + the import's own new objects whose numbers they have).
-  /// - Throws: `Refusal`; `EngineError`; `ImportError.interrupted`. The transaction is to be rolled back.
+  /// - Complexity: O(changes of others + the import's new objects with the same numbers as theirs).
+  /// - Throws: `Refusal`; `EngineError`; `ImportError.interrupted`. The transaction must then be rolled back.
   mutating func run() throws {
     try checkWhole()
     try moveOwn()
@@ -107,13 +107,13 @@ struct TableMerge {
     try takeInsertions(come.sorted().filter { !known.contains($0) })
   }
 
-  /// An object by its numbers: in a table with a key, one that was deleted and made again is the same.
+  /// An object by its numbers: in a table with a key, one that was deleted and added again is the same.
   private struct Pair {
     let before: Int64
     let theirs: Int64
   }
 
-  /// A run with `truncate`, which this one goes on with, has emptied the table.
+  /// Checks that no run with `truncate`, which this one continues, has emptied the table.
   private func checkWhole() throws {
     if before.count == 0 { return }
     var reader = ObjectReader(editor)
@@ -125,12 +125,12 @@ struct TableMerge {
 
   // MARK: Numbers
 
-  /// Gives new numbers to those of the import's objects whose own they were given too: somebody may have
-  /// kept one of them, and shall not find another object under it.
+  /// Gives new numbers to the import's objects whose numbers others have also assigned: a program may have
+  /// kept such a number, and must not find another object under it.
   private func moveOwn() throws {
-    // The import has deleted none of those that were there, and its own come behind them.
+    // The import has deleted no existing objects, and its own have higher numbers.
     let given = before.nextKey..<max(before.nextKey, theirs.nextKey)
-    // Each is moved once: the table took its place with the next number after all that were given.
+    // Each object is moved once: when the table was replaced, its next number was after all assigned ones.
     while true {
       try checkStop()
       var objects: [Int64] = []
@@ -152,9 +152,9 @@ struct TableMerge {
 
   // MARK: What they have done
 
-  /// Deletes what they have deleted.
+  /// Deletes what others have deleted.
   ///
-  /// - Returns: what has come back under another number.
+  /// - Returns: the objects that they have added again under another number.
   private mutating func takeDeletions(_ objects: [Int64]) throws -> [Pair] {
     var returned: [Pair] = []
     for window in Self.windows(objects) {
@@ -183,9 +183,9 @@ struct TableMerge {
     return returned.sorted { $0.theirs < $1.theirs }
   }
 
-  /// Changes what they have changed.
+  /// Changes what others have changed.
   ///
-  /// - Parameter pairs: by their numbers.
+  /// - Parameter pairs: the objects, by their numbers.
   private mutating func takeChanges(_ pairs: [Pair]) throws {
     for start in stride(from: 0, to: pairs.count, by: Self.windowObjects) {
       try checkStop()
@@ -225,7 +225,7 @@ struct TableMerge {
     }
   }
 
-  /// Adds what they have added.
+  /// Adds what others have added.
   private mutating func takeInsertions(_ objects: [Int64]) throws {
     for window in Self.windows(objects) {
       try checkStop()
@@ -252,8 +252,8 @@ struct TableMerge {
 
   // MARK: What both have done
 
-  /// What becomes of an object that both have changed: each field is of who has changed it, and of the
-  /// record where both have.
+  /// The result for an object that both have changed: each field is taken from the side that has changed it,
+  /// and from the record if both have.
   private mutating func decided(_ old: Fields, _ new: Fields, _ own: Fields) throws -> Fields {
     guard rule.policy == .update || rule.policy == .replace else {
       throw try refusal(new, "was changed")
@@ -271,7 +271,7 @@ struct TableMerge {
     return merged
   }
 
-  /// What becomes of an object that both have made.
+  /// The result for an object that both have added.
   private mutating func decided(_ new: Fields, _ own: Fields) throws -> Fields {
     outcome.ofBoth += 1
     if rule.policy == .error {
@@ -283,7 +283,7 @@ struct TableMerge {
     }
     var merged = own
     if rule.policy == .update {
-      // Whether a record said so, or nothing, is not known any more.
+      // It is no longer known whether a record had this value or nothing.
       for column in own.indices where own[column] == nil || own[column] == defaults[column] {
         merged[column] = new[column]
       }
@@ -331,7 +331,7 @@ struct TableMerge {
     return Refusal(reason: "the object with the key '\(key)' \(what)")
   }
 
-  /// Objects of one of the versions, as the merged table has columns.
+  /// Objects of one of the versions, with the columns of the merged table.
   ///
   /// - Parameter objects: ascending.
   private func rows(_ table: Table, _ objects: [Int64]) throws -> [(object: Int64, fields: Fields)]
@@ -348,7 +348,7 @@ struct TableMerge {
     return rows
   }
 
-  /// Objects as they have left them, which the merged table has room for.
+  /// Objects with the changes of others, in the form for the merged table.
   ///
   /// - Parameter objects: ascending.
   private func newRows(_ objects: [Int64]) throws -> [(object: Int64, fields: Fields)] {
@@ -361,7 +361,7 @@ struct TableMerge {
     return rows
   }
 
-  /// Those of some of the import's objects that are there.
+  /// Those of some of the import's objects that exist.
   ///
   /// - Parameter objects: ascending.
   private func own(_ objects: [Int64]) throws -> [(Int64, Fields)] {
@@ -382,15 +382,15 @@ struct TableMerge {
   }
 }
 
-/// What became of an import's table when what somebody else had done was brought into it.
+/// The result of merging the changes of others into an import's table.
 struct MergeOutcome {
-  /// What they had done, and only they.
+  /// Changes that only others had made.
   var inserted = 0
   var changed = 0
   var deleted = 0
-  /// Objects that both had made, changed, or deleted and changed.
+  /// Objects that both had added or changed, or one had deleted and the other changed.
   var ofBoth = 0
-  /// Records that turned out to be something else than they were counted as.
+  /// Records that move from one count to another.
   private(set) var moves: [Move: Int] = [:]
 
   struct Move: Hashable {
@@ -427,13 +427,13 @@ private struct SpelledObjects {
   private func withBytes(
     _ body: (UnsafeRawBufferPointer, UnsafeBufferPointer<TextSpan>) throws -> Void
   ) rethrows {
-    // A spare byte, so that there is a pointer for the empty spelling.
+    // A spare byte provides a pointer for the empty spelling.
     try (arena + [0]).withUnsafeBytes { arena in
       try spans.withUnsafeBufferPointer { try body(arena, $0) }
     }
   }
 
-  /// Adds them, with keys that the table does not have.
+  /// Adds the objects, with keys that the table lacks.
   func append(_ editor: TableEditor) throws {
     if objects.isEmpty { return }
     try withBytes {
@@ -441,7 +441,7 @@ private struct SpelledObjects {
     }
   }
 
-  /// Has them in the place of the present ones, with the same keys.
+  /// Replaces the current objects with the same keys.
   func replace(_ editor: TableEditor) throws {
     if objects.isEmpty { return }
     let width = spans.count / objects.count

@@ -1,13 +1,13 @@
 import Engine
 
-/// Which imports in a database's list no longer count, because their table went back to an earlier version.
+/// Which imports in a database's list no longer count, because their table returned to an earlier version.
 package enum UndoneRuns {
-  /// A state of a table that an import or a restore has made.
+  /// A state of a table that an import or a restoration has created.
   private struct State {
     let version: UInt64
-    /// The import that made it; nil: a restore.
+    /// The import that created it; nil: a restoration.
     let run: Int64?
-    /// The state that it was made from, or gone back to; nil: the first one.
+    /// The state from which it was created, or to which the table returned; nil for the first one.
     let earlier: Int?
   }
 
@@ -30,14 +30,14 @@ package enum UndoneRuns {
     return undone
   }
 
-  /// The same for one table.
+  /// Finds the undone imports of one table.
   private static func find(_ runs: [RunEntry], of restores: [RestoreNote]) -> Set<Int64> {
     var states: [State] = []
     var left = restores.sorted { $0.version < $1.version }[...]
     func restore(before version: UInt64) {
       while let next = left.first, next.version < version {
         left.removeFirst()
-        // States are in the order in which they were made: the last one up to a version is the version's.
+        // States are in the order of creation: the last one up to a version is that of the version.
         let place = states.lastIndex { $0.version <= next.restored }
         states.append(State(version: next.version, run: nil, earlier: place))
       }
