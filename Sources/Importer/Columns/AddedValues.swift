@@ -3,7 +3,7 @@ import Engine
 
 /// The columns that the records of one input get in addition to their fields: see `AddedColumn`.
 struct AddedValues: Sendable, Equatable {
-  /// The template of a column's values; the parts that are the same for the whole input are filled in.
+  /// The template of a column's values, with the parts that are the same for the whole input filled in.
   struct Template: Sendable, Equatable {
     enum Part: Sendable, Equatable {
       case text([UInt8])
@@ -53,8 +53,8 @@ struct AddedValues: Sendable, Equatable {
   var names: [String] { columns.map(\.name) }
 
   /// - Parameters:
-  ///   - path: the input's path, as it was given; `-` for standard input.
-  ///   - taken: names that the input's own columns have in the table.
+  ///   - path: the input's path as given; `-` for standard input.
+  ///   - taken: the names of the input's own columns in the table.
   /// - Throws: `ImportError.invalidOption` when a name is taken.
   init(_ options: ImportOptions, path: String, taken: [String]) throws(ImportError) {
     let shown = PathText.shown(path)
@@ -77,7 +77,7 @@ struct AddedValues: Sendable, Equatable {
     self.columns = columns
   }
 
-  /// The most bytes of a record's values together: a chunk has up to 1,024 records in memory.
+  /// The maximum bytes of a record's added values: a chunk has up to 1,024 records in memory.
   private static let mostBytes = 1 << 16
 
   private static func parts(
@@ -125,7 +125,7 @@ struct AddedValues: Sendable, Equatable {
     }
   }
 
-  /// `%3A` is a colon: characters that a folder's name may not contain are written in this way.
+  /// Decodes `%3A` to a colon, and other characters that the name of a folder may not contain.
   private static func unescaped(_ text: Substring.UTF8View) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text)[...]
@@ -139,7 +139,7 @@ struct AddedValues: Sendable, Equatable {
         bytes.append(byte)
       }
     }
-    // Bytes that are not text keep their written form.
+    // Bytes that are not text keep their encoded form.
     return String(validating: bytes, as: UTF8.self) == nil ? Array(text) : bytes
   }
 }

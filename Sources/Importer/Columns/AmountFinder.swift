@@ -7,7 +7,7 @@ import Engine
 enum AmountFinder {
   /// The parts of a field.
   fileprivate struct Parts {
-    /// Empty: there is none.
+    /// Empty when there is none.
     var symbol: [UInt8] = []
     var isBehind = false
     var hasBlank = false
@@ -15,7 +15,7 @@ enum AmountFinder {
     /// Whether exactly three digits follow each comma, and each point.
     var hasThousands = true
 
-    /// The pattern of an amount that is written like this one.
+    /// The pattern for amounts with the same form.
     func example(_ number: String) -> String {
       let symbol = String(decoding: symbol, as: UTF8.self)
       let blank = hasBlank ? " " : ""
@@ -26,8 +26,8 @@ enum AmountFinder {
   private static let longestField = 64
   private static let percent: [UInt8] = [0x25]
 
-  /// The notations that fit all fields; none when they are not amounts. When `1.234` and `1,234` may mean two
-  /// things, both are included.
+  /// The notations that fit all fields; none when they are not amounts. When `1.234` or `1,234` has two
+  /// possible meanings, both are included.
   static func candidates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     var shape: Parts?
     var separators: Set<UInt8> = []
@@ -49,7 +49,7 @@ enum AmountFinder {
   }
 
   /// The notation of a column that was declared to have decimals: that of the fields that are amounts, with
-  /// the most frequent currency. Nil when they need none, or may mean several things.
+  /// the most frequent currency. Nil when they need none, or have several possible meanings.
   static func likely(_ fields: [[UInt8]]) -> Notation? {
     let amounts = fields.map(\.withoutBlanks).compactMap { field in
       parts(field).map { (field: field, symbol: $0.symbol) }
@@ -72,7 +72,7 @@ enum AmountFinder {
     let (comma, point): (UInt8, UInt8) = (0x2C, 0x2E)
     let others = separators.subtracting([comma, point])
     guard others.count <= 1 else { return [] }
-    // Commas separate thousands, and points the other way round, unless another character does.
+    // Commas separate thousands, or points do in the other case, unless another character does.
     let byPoint = (0, NumberStyle(decimal: .point, thousands: others.first ?? comma))
     let byComma = (1, NumberStyle(decimal: .comma, thousands: others.first ?? point))
     if separators.isDisjoint(with: [comma, point]) { return [byPoint] }
@@ -108,7 +108,7 @@ enum AmountFinder {
 }
 
 extension AmountFinder.Parts {
-  /// Examines digits and the separators between them; false when there is anything else.
+  /// Parses digits and the separators between them; returns false when there is anything else.
   fileprivate mutating func takeNumber(_ number: ArraySlice<UInt8>) -> Bool {
     var (digits, total) = (0, 0)
     var isBehindMark = false

@@ -1,20 +1,20 @@
 import Engine
 
-/// The records of one chunk, parsed, typed and encoded: a plain value that a parser thread hands to the
+/// The records of one chunk, parsed, typed and encoded: a plain value that a parser thread passes to the
 /// writer.
 struct ColumnBatch: Sendable {
   enum Rows: Sendable {
     case none
-    /// So many that were only looked at.
+    /// The number of rows that were only examined.
     case seen(Int)
     case encoded(EncodedCluster)
     case spelled(SpelledRows)
     case keyed(KeyedRows)
   }
 
-  /// Where the writer may end a transaction inside or at the end of the chunk.
+  /// Where the writer may end a transaction, inside or at the end of the chunk.
   struct Boundary: Sendable, Equatable {
-    /// How many records of the chunk come before it, including malformed ones.
+    /// The number of the chunk's records before it, including malformed ones.
     let records: Int
     let byteOffset: Int
     let line: Int
@@ -25,9 +25,9 @@ struct ColumnBatch: Sendable {
   /// Facts about a column's values.
   struct ColumnSummary: Sendable {
     let nulls: Int
-    /// For each class that was seen: where it was seen first.
+    /// For each class that occurs, its first occurrence.
     var sightings: [Sighting]
-    /// For each candidate that does not fit: the first value that rules it out.
+    /// For each candidate that does not fit, the first value that excludes it.
     var misfits: [Misfit] = []
 
     init(nulls: Int, sightings: [Sighting]) {
@@ -51,7 +51,7 @@ struct ColumnBatch: Sendable {
 
   /// A value that a candidate of its column cannot read.
   struct Misfit: Sendable, Equatable {
-    /// Its index among the column's candidates.
+    /// The index among the column's candidates.
     let candidate: Int
     let record: Int
     let line: Int
@@ -81,7 +81,7 @@ struct ColumnBatch: Sendable {
   /// One for each of the plan's columns, then one for each extra column.
   let columns: [ColumnSummary]
   let rejects: [Reject]
-  /// The records that the filter left out, ascending, counted from the chunk's first.
+  /// The records that the filter left out, ascending, relative to the chunk's first record.
   let filtered: [Int]
   let tolerances: Tolerances
   /// Ascending; the last one is the chunk's end.
@@ -89,13 +89,13 @@ struct ColumnBatch: Sendable {
   let byteCount: Int
   /// True for the input's last chunk.
   let isLast: Bool
-  /// Where the input's last record begins, if it has no line end.
+  /// The beginning of the input's last record, if that has no line end.
   let unfinished: SourcePosition?
 }
 
 /// Rows as spellings, for batches that are too small for clusters of their own.
 struct SpelledRows: Sendable {
-  /// Where a record begins.
+  /// The beginning of a record.
   struct RecordStart: Sendable {
     let line: Int
     let byteOffset: Int
@@ -105,9 +105,9 @@ struct SpelledRows: Sendable {
   /// Row by row, `columnCount` each.
   let spans: [TextSpan]
   let columnCount: Int
-  /// The place of each row's record in its input; empty unless it is needed.
+  /// The position of each row's record in its input; empty unless needed.
   let places: [RecordStart]
-  /// Which record of the chunk each row comes from.
+  /// The record of the chunk for each row.
   let records: [Int]
   /// The number of the chunk's first record, from 1.
   var firstRecord = 1

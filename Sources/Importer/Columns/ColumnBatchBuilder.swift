@@ -1,6 +1,7 @@
 import Engine
 
-/// A parser thread's work on one chunk: parse, set nulls, check types, encode, or look rows up in the table.
+/// A parser thread's work on one chunk: it parses, sets nulls, checks types, and encodes rows or looks them
+/// up in the table.
 ///
 /// Thread rule: confined; each parser thread has its own. Its memory is reused for every chunk.
 final class ColumnBatchBuilder {
@@ -10,11 +11,11 @@ final class ColumnBatchBuilder {
   private let hasRules: Bool
   private var repeats = KeyRepeats()
   private var scan = NotationScan()
-  /// For the tests of rules.
+  /// Memory for the tests of rules.
   private var room: [UInt8] = []
   private let scout: RowScout?
-  /// Whether the table has keys of the last chunk: then a cluster of all its rows was of no use, and the
-  /// next one's will hardly be.
+  /// True when the table had keys of the last chunk: a cluster of all rows was then useless, and will
+  /// probably be useless for the next chunk.
   private var meetsKnownKeys = false
 
   /// - Parameter scout: looks up rows in the table; nil: rows are not looked up.
@@ -56,10 +57,10 @@ final class ColumnBatchBuilder {
 
   // MARK: Encoding
 
-  /// What the rows of a chunk look like.
+  /// The examined rows of a chunk.
   private struct Seen {
     let columns: [SpellingFacts]
-    /// All of them, encoded; nil where that would be of no use.
+    /// All rows, encoded; nil when that would be useless.
     let cluster: EncodedCluster?
   }
 
@@ -104,7 +105,7 @@ final class ColumnBatchBuilder {
       var rows = try keyedRows(seen.cluster, key, matrix, parsed, chunk)
       rows.scouted = try scout?.look(rows, plan)
       meetsKnownKeys = rows.scouted?.found.contains { $0 >= 0 } ?? false
-      // This chunk's keys are new after all.
+      // The keys of this chunk are new after all.
       if plan.encodes, seen.cluster == nil, !meetsKnownKeys {
         rows.encoded = try encode(matrix, chunk)
       }
@@ -240,7 +241,7 @@ final class ColumnBatchBuilder {
       records: parsed.recordCount, byteOffset: chunk.byteOffset + chunk.inputByteCount,
       line: chunk.firstLine + chunk.lineBreaks, checksum: chunk.checksumAfter)
     if !plan.encodes, let size = plan.batchRecords {
-      // Records before the chunk's first one: a batch ends where their number is a multiple.
+      // A batch ends where the number of records before is a multiple, including those before the chunk.
       let before = chunk.firstRecord - 1
       var next = size - before % size
       var checksum = chunk.checksumBefore
@@ -271,7 +272,7 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// Whether some value is not of the type that the others had before `NA` was taken as null.
+  /// Returns whether some value does not have the type of the values that made `NA` null.
   private func isOutside(
     _ seen: SpellingFacts, _ column: ImportPlan.PlannedColumn
   ) -> Bool {
@@ -289,8 +290,8 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// An empty string identifies nothing, just like null; and a key in another spelling than its type's
-  /// canonical one would be a different key.
+  /// An empty string identifies nothing, just like null; and a key in another than its type's canonical
+  /// spelling would be a different key.
   private func breaksKey(_ matrix: RowMatrix, _ chunk: Chunk) -> Bool {
     plan.keyColumns.contains { key in
       let found = matrix.withSpans { spans in
@@ -317,7 +318,7 @@ final class ColumnBatchBuilder {
     return found ?? nil
   }
 
-  /// The first row that a rule refuses.
+  /// The first row that a rule rejects.
   private func firstRefusal(_ matrix: RowMatrix, _ chunk: Chunk) -> Int? {
     if plan.rules.isEmpty { return nil }
     let found = matrix.withSpans { spans in
@@ -326,7 +327,7 @@ final class ColumnBatchBuilder {
     return found ?? nil
   }
 
-  /// The rule that refuses a row.
+  /// The rule that rejects a row; nil when there is none.
   private func refusal(
     _ row: UnsafePointer<TextSpan>, _ chunk: Chunk
   ) -> ImportPlan.PlannedRule? {
@@ -335,10 +336,10 @@ final class ColumnBatchBuilder {
     }
   }
 
-  /// Removes the rows that the filter leaves out. Rows stay if a field that the filter compares does not fit:
-  /// they will be rejected.
+  /// Removes the rows that the filter leaves out. Rows stay if a field that the filter compares does not fit,
+  /// and are rejected later.
   ///
-  /// - Returns: their records, counted from the chunk's first.
+  /// - Returns: the records of the removed rows, relative to the chunk's first record.
   private func removeFiltered(
     from matrix: inout RowMatrix, _ parsed: ParsedChunk, _ chunk: Chunk
   ) -> [Int] {

@@ -1,6 +1,6 @@
 import Engine
 
-/// Which of an input's columns are imported, and their names in the table.
+/// The columns of an input that are imported, and their names in the table.
 struct ColumnChoice {
   /// The names in the table.
   let names: [String]

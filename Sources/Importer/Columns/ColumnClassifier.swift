@@ -1,21 +1,21 @@
 import Engine
 
-/// A parser thread's work on one chunk when only the types of its columns are wanted. No value is encoded,
-/// and a column that is certainly text is not examined any more.
+/// A parser thread's work on one chunk when only the types of its columns are needed. No value is encoded,
+/// and a column that is certainly text is no longer examined.
 ///
-/// If records may be rejected for their values, `ColumnBatchBuilder` does the work: the other values of a
+/// If records may be rejected for their values, `ColumnBatchBuilder` does the work, as the other values of a
 /// rejected record must not decide types.
 ///
 /// Thread rule: confined; one for each parser thread.
 final class ColumnClassifier {
   /// The state of a column on this thread.
   private struct Watch {
-    /// No later value can change its type.
+    /// True when no later value can change its type.
     var isSettled = false
-    /// All classes are wanted: a value that does not fit rejects a record.
+    /// True when all classes are needed, because a value that does not fit rejects a record.
     let isWhole: Bool
     let allowsNulls: Bool
-    /// Which candidates have read all values so far.
+    /// For each candidate, whether it has read all values so far.
     var fitting: [Bool]
   }
 
@@ -99,7 +99,7 @@ final class ColumnClassifier {
     return summaries
   }
 
-  /// The classes of values, each with its first row; classes after the first text only if all are wanted.
+  /// The classes of values, each with its first row; classes after the first text only if all are needed.
   private func observe(
     _ column: Int, _ watch: Watch, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>,
     _ base: UnsafeRawPointer
@@ -123,7 +123,7 @@ final class ColumnClassifier {
     return (seen, nulls)
   }
 
-  /// Whether all values fit a column's own type, and the bounds beside its words for null.
+  /// Returns whether all values fit a column's own type, and the bounds for its words of null.
   private func isWithin(_ classes: TypeSet, _ column: Int) -> Bool {
     let planned = plan.columns[column]
     if let type = planned.strictType, !classes.fits(type) { return false }

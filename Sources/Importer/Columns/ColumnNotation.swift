@@ -1,6 +1,6 @@
 import Engine
 
-/// How a column of an input is read: as the user said, or as a sample of its values suggests.
+/// How a column of an input is read: as the options say, or as a sample of its values suggests.
 struct ColumnNotation {
   /// The type that the user gave; nil: inferred.
   private(set) var strictType: ColumnType?
@@ -9,21 +9,21 @@ struct ColumnNotation {
   let refusesPoints: Bool
   /// True when the user gave the type.
   private(set) var isTypeTold = false
-  /// True when the user said how values of the strict type are spelled.
+  /// True when the user gave the spelling of the strict type's values.
   private(set) var isTold = false
-  /// Spellings that mean null, besides those of the options.
+  /// Spellings of null, in addition to those of the options.
   private(set) var missing: MissingValues?
-  /// Whether the values are texts even if they look like something else.
+  /// True when the values are texts even if they resemble another type.
   private(set) var keepsText = false
   /// A hint for the user about the column.
   private(set) var hint: String?
 
   /// - Parameters:
   ///   - name: the name in the table.
-  ///   - isKey: whether it is the primary key, which is compared by its spelling, and so has no notation.
+  ///   - isKey: whether it is the primary key, which is compared by its spelling and so has no notation.
   ///   - sample: the values of the first records.
-  ///   - stored: the existing column, with values or a type that is to stay.
-  ///   - isCompared: whether a rule compares it: later values do not change its type.
+  ///   - stored: the existing column, if it has values or a fixed type.
+  ///   - isCompared: whether a rule compares it, so that later values do not change its type.
   /// - Throws: `ImportError.invalidOption`.
   init(
     _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool,
@@ -110,7 +110,7 @@ struct ColumnNotation {
     return text
   }
 
-  /// Keeps the present type, whatever values come later.
+  /// Keeps the current type, whatever values follow.
   private mutating func keep(_ reading: Reading, _ name: String) {
     (strictType, strictNotation) = (reading.type, reading.notation)
     (candidates, keepsText) = ([], false)
@@ -191,7 +191,7 @@ struct ColumnNotation {
   }
 
   /// A hint at the option that would give a column of text a type: many words that often mean null, while the
-  /// rest has a type; or dates that may mean several days. A column that the table stores as text gets no
+  /// rest has a type; or dates with several possible meanings. A column that the table stores as text gets no
   /// hint, since no option changes it.
   private static func hint(_ name: String, _ sample: [[UInt8]], isStored: Bool) -> String? {
     hintOfWords(sample) ?? (isStored ? nil : ShortDates.hint(sample, name))
@@ -210,12 +210,12 @@ struct ColumnNotation {
   }
 }
 
-/// A column of a table that keeps its values.
+/// A column of a table whose values stay.
 struct StoredColumn {
   let column: Column
   /// The classes of its values.
   let classes: TypeSet
-  /// Some integers may be larger than a double holds.
+  /// True when some integers may be larger than a double can represent.
   let mayHaveLargeIntegers: Bool
   private let table: TableContents
   private let id: UInt32
@@ -228,11 +228,11 @@ struct StoredColumn {
     mayHaveLargeIntegers = !classes.isEmpty && table.mayHaveLargeIntegers(inColumn: index)
   }
 
-  /// True when every value stays the same under another reading; for a text column, when every value fits
-  /// that reading.
+  /// Returns whether every value is the same under another reading; for a text column, whether every value
+  /// fits that reading.
   func agrees(with reading: Reading) throws -> Bool {
     if reading == column.reading { return true }
-    // Canonical dates and bools are read alike under every notation.
+    // Canonical dates and booleans are read equally under every notation.
     let isNumber = [.int, .double, .decimal].contains(column.type)
     if column.notation == nil, reading.type == column.type, !isNumber { return true }
     var agrees = true
@@ -255,11 +255,11 @@ struct StoredColumn {
 extension ColumnTypes.State {
   /// Facts about a column apart from its values.
   struct Origin {
-    /// An import guessed its type. Otherwise somebody has chosen it, and it is at most widened.
+    /// An import guessed its type. Otherwise a user has chosen it, and it is at most widened.
     let isGuessed: Bool
-    /// The user said how values of the strict type are spelled.
+    /// The user gave the spelling of the strict type's values.
     let isTold: Bool
-    /// An earlier run of this import has filled it.
+    /// An earlier run of this import has written values of it.
     let isResuming: Bool
     /// It is the primary key.
     var isKey = false
@@ -267,7 +267,7 @@ extension ColumnTypes.State {
 
   /// Adjusts to the table's column.
   ///
-  /// - Parameter stored: its values; nil when it has none, or will be emptied.
+  /// - Parameter stored: the column with its values; nil when it has none, or will be emptied.
   /// - Throws: `ImportError.invalidOption` when a strict type differs from that of the existing values.
   mutating func fit(_ column: Column, _ stored: StoredColumn?, _ origin: Origin) throws {
     if let strict = strictType {
@@ -297,8 +297,8 @@ extension ColumnTypes.State {
     mayHaveLargeIntegers = stored?.mayHaveLargeIntegers ?? false
     // In an emptied table, a guessed type may be guessed again.
     if !origin.isGuessed { classes.formUnion(column.class) }
-    // Bytes accept everything; and a key in another spelling than its type's canonical one would be a
-    // different key.
+    // Bytes accept everything; and a key in another than its type's canonical spelling would be a different
+    // key.
     if column.type == .data || (origin.isKey && column.type.isWide) { strictType = column.type }
     sampled = classes
     isKnown = !classes.isEmpty
@@ -320,9 +320,10 @@ extension ColumnTypes.State {
 }
 
 extension ColumnTypes.State {
-  /// Makes a type that the user gave the first one of the column, instead of a requirement for all values.
+  /// Makes the type given by the user the initial type of the column, instead of a requirement for all
+  /// values.
   ///
-  /// - Returns: that type; nil: it stays as it is.
+  /// - Returns: that type; nil when it stays a requirement.
   mutating func beginWidening(_ notation: ColumnNotation) -> Reading? {
     guard let told = strictType, notation.isTypeTold, told != .text, told != .data else {
       return nil
@@ -332,7 +333,7 @@ extension ColumnTypes.State {
     return reading
   }
 
-  /// Continues that after the column was compared with the table's.
+  /// Continues the widening after the column was compared with the table's.
   mutating func goOnWidening(from told: Reading) {
     guard strictType == nil else { return }
     let isText = isKnown && type == .text && candidates.isEmpty

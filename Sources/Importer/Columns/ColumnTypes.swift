@@ -1,37 +1,37 @@
 import Engine
 
-/// The findings of an import about the types of its columns, batch by batch.
+/// What an import knows about the types of its columns, batch by batch.
 ///
-/// A column's type is the narrowest that keeps every value seen so far. So it depends only on the values, not
-/// on batches, chunks or threads.
+/// A column's type is the narrowest that keeps every value so far. So it depends only on the values, not on
+/// batches, chunks or threads.
 struct ColumnTypes: Sendable, Equatable {
   struct State: Sendable, Equatable {
     var strictType: ColumnType?
     /// How values of the strict type are spelled; nil: canonically.
     var strictNotation: Notation?
-    /// The possible readings of the values, and which of them fit all values so far.
+    /// The possible readings of the values, with those that fit all values so far.
     var candidates: [ReadingCandidate] = []
     var fitting: [Bool] = []
-    /// The reading before a value behind the sample did not fit it.
+    /// The reading before a value after the sample did not fit it.
     var abandoned: Reading?
     /// True when the user said that a point between digits does not have its usual meaning in a double.
     var refusesPoints = false
-    /// Everything seen so far, also in the table before this import.
+    /// All classes so far, including those in the table before this import.
     var classes: TypeSet = []
-    /// The table may have integers that a double does not hold. This is checked only when a double comes: in
-    /// a large table it takes long, and otherwise it makes no difference.
+    /// True when the table may have integers that a double cannot represent. That is checked only when a
+    /// double occurs, since it takes long in a large table and otherwise has no effect.
     var mayHaveLargeIntegers = false
-    /// The classes seen up to the end of the sample.
+    /// The classes up to the end of the sample.
     var sampled: TypeSet = []
-    /// The table had the column's type before this import, so no sample decides it.
+    /// True when the table had the column's type before this import, so that no sample decides it.
     var isKnown = false
-    /// The type that the table had.
+    /// The type in the table.
     var knownType: ColumnType?
     /// Line of the first value that widened the type after the sample.
     var widenedAt: Int?
     var nulls = 0
 
-    /// How values have widened the table's type, or, after the sample, the sample's type; nil when they have
+    /// How values have widened the table's type or, after the sample, the sample's type; nil when they have
     /// not.
     var widening: ImportReport.Widening? {
       let before =
@@ -59,20 +59,20 @@ struct ColumnTypes: Sendable, Equatable {
       return first.reading
     }
 
-    /// Notations with different meanings that all fit: nobody can tell which one is meant.
+    /// Notations with different meanings that all fit, so that the intended one is unknown.
     var ambiguity: [Notation]? {
       guard strictType == nil, type == .text, !classes.isEmpty else { return nil }
       let fits = zip(candidates, fitting).filter(\.1).map(\.0)
       return Set(fits.map(\.meaning)).count > 1 ? fits.compactMap(\.reading.notation) : nil
     }
 
-    /// Makes the column text, whatever its values look like.
+    /// Makes the column text, whatever its values resemble.
     mutating func takeAsText() {
       classes = .text
       sampled = .text
     }
 
-    /// Starts checking values against some readings, all of which fit the values so far.
+    /// Starts checking values with some readings, all of which fit the values so far.
     mutating func begin(_ candidates: [ReadingCandidate]) {
       self.candidates = candidates
       fitting = candidates.map { _ in true }
@@ -86,8 +86,8 @@ struct ColumnTypes: Sendable, Equatable {
 
   init(_ states: [State]) { self.states = states }
 
-  /// The same columns with the classes that an earlier run of the import had seen. These may be more than the
-  /// table's type shows. They do not count if somebody else has changed the column's type meanwhile.
+  /// The same columns with the classes of an earlier run of the import, which may be more than the table's
+  /// type shows. They are ignored if others have changed the column's type meanwhile.
   func resuming(_ classes: [TypeSet]) -> ColumnTypes {
     var copy = self
     while copy.states.count < classes.count { copy.states.append(State()) }
@@ -100,7 +100,7 @@ struct ColumnTypes: Sendable, Equatable {
     return copy
   }
 
-  /// Checks whether the table has integers that a double does not hold, when that decides the type.
+  /// Checks whether the table has integers that a double cannot represent, when that decides the type.
   ///
   /// - Parameters:
   ///   - columns: the summaries that will be added.
@@ -128,8 +128,8 @@ struct ColumnTypes: Sendable, Equatable {
       for sighting in column.sightings.sorted(by: { $0.record < $1.record }) {
         states[index].add(sighting)
       }
-      // All candidates that one value rules out go together, so that none of them counts as the reading
-      // before.
+      // All candidates that one value excludes are removed together, so that none of them counts as the
+      // previous reading.
       let misfits = Dictionary(grouping: column.misfits, by: \.record)
       for (_, misfits) in misfits.sorted(by: { $0.key < $1.key }) { states[index].add(misfits) }
     }

@@ -1,15 +1,15 @@
 import Engine
 
-/// What an input's other columns tell about points and commas in numbers: hardly any input has both as
+/// What an input's other columns show about points and commas in numbers, as hardly any input has both as
 /// decimal marks.
 ///
-/// `1,234` alone may be 1234 or 1.234. It is the former where other columns have numbers such as `1.5`, and
-/// the latter where they have some such as `1,5`. There, `1.234` may be 1234, and is left as text.
+/// `1,234` alone may be 1234 or 1.234. It is 1234 if other columns have numbers like `1.5`, and 1.234 if they
+/// have numbers like `1,5`. In the latter case `1.234` may be 1234, and remains text.
 ///
 /// Thread rule: a plain value, confined.
 struct DecimalMarks {
   private static let point: UInt8 = 0x2E
-  /// More values than this of a column tell nothing new.
+  /// More values of a column show nothing new.
   private static let sampleValues = 200
 
   /// What a column's values show.
@@ -17,11 +17,11 @@ struct DecimalMarks {
     case none
     /// Decimal points, or decimal commas.
     case point, comma
-    /// One comma before three digits in every value that has any.
+    /// A comma before three digits in every value with a comma.
     case openComma
-    /// The same with points, in a new column.
+    /// A point before three digits in every value with a point, in a new column.
     case openPoint
-    /// Not looked at yet: a column without a notation.
+    /// Not examined yet: a column without a notation.
     case values([[UInt8]], isNew: Bool)
   }
 
@@ -32,9 +32,9 @@ struct DecimalMarks {
   /// Adds the next column.
   ///
   /// - Parameters:
-  ///   - reader: how it would be read alone.
+  ///   - reader: how the column would be read alone.
   ///   - sample: its first values.
-  ///   - isNew: whether the table does not have it yet, and not as a key.
+  ///   - isNew: whether the table lacks it, also as a key.
   /// - Complexity: O(1).
   mutating func add(_ reader: ColumnNotation, _ sample: [[UInt8]], isNew: Bool) {
     found.append(Self.evidence(reader, sample, isNew: isNew))
@@ -57,7 +57,7 @@ struct DecimalMarks {
     return .values(sample, isNew: isNew)
   }
 
-  /// Of a column without a notation.
+  /// The evidence of a column without a notation.
   private static func points(_ sample: [[UInt8]], isNew: Bool) -> Evidence {
     var result = Evidence.none
     for field in sample.prefix(sampleValues) {
@@ -77,8 +77,7 @@ struct DecimalMarks {
     return result
   }
 
-  /// To be called when all columns were added. Most inputs have no comma in numbers, and are looked at no
-  /// further.
+  /// Call it when all columns were added. Most inputs have no comma in numbers and are not examined further.
   mutating func finish() {
     let hasOpenCommas = found.contains { if case .openComma = $0 { true } else { false } }
     hasCommas = found.contains { if case .comma = $0 { true } else { false } }
@@ -91,7 +90,7 @@ struct DecimalMarks {
     }
   }
 
-  /// A column as all of them together show it.
+  /// How a column is read in view of all columns.
   func settled(_ reader: ColumnNotation, at position: Int) -> ColumnNotation {
     if hasPoints == hasCommas { return reader }
     if case .openComma = found[position] { return reader.keeping(meaning: hasPoints ? 0 : 1) }

@@ -3,17 +3,17 @@ import Engine
 /// The fields of an input's first records, column by column, for examining columns before any record is
 /// finally parsed.
 ///
-/// All complete records in the first bytes, up to `ColumnTypes.sampleRecords`; the same for every run over
-/// the same input.
+/// All complete records in the first bytes, up to `ColumnTypes.sampleRecords`; the same in every run over the
+/// same input.
 struct FieldSample {
   /// The sample of one column.
   struct ColumnSample {
     /// Its values that are not null.
     var fields: [[UInt8]] = []
-    /// Quoted fields that would mean null without quotes.
+    /// Quoted fields that would be null without quotes.
     var quotedWords: Set<[UInt8]> = []
-    /// Whether all fields of the input are in quotes, including empty ones: so missing values are written in
-    /// this way.
+    /// True when all fields of the input are quoted, including empty ones, so that missing values are also
+    /// quoted.
     var quotesEmptyFields = false
   }
 

@@ -1,14 +1,14 @@
 import Engine
 
-/// Which columns of a table have a type that imports guessed from their values, so that another may be
-/// guessed when the table is empty. A type that a program has declared, or a person has given by name, stays.
+/// The columns of a table whose type imports guessed from their values, so that another type may be guessed
+/// when the table is empty. A type that a program has declared, or a user has given by name, stays.
 ///
 /// Stored with the table, as the columns' identifiers: four bytes each.
 enum GuessedColumns {
-  /// The name of the table's note for them.
+  /// The name of the table's note.
   static let note = "guessed columns"
 
-  /// True when the bytes are whole identifiers, ascending.
+  /// Returns whether the bytes are whole identifiers, ascending.
   static func areValid(_ bytes: [UInt8]) -> Bool {
     bytes.count % 4 == 0 && ColumnNumbers.encode(ColumnNumbers.decode(bytes)) == bytes
   }

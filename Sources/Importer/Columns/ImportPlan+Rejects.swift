@@ -1,17 +1,17 @@
 import Engine
 
-/// Which records are not rows of the table, and the reasons for them.
+/// Which records are rejected, and why.
 extension ImportPlan {
-  /// Whether some spelling is null.
+  /// True when some spelling is null.
   var hasNulls: Bool { !nulls.isEmpty || columns.contains { $0.missing != nil } }
 
-  /// Whether a column of the key was told to be of a type other than text.
+  /// Returns whether a column of the key was given another type than text.
   func isTyped(key column: Int) -> Bool {
     guard let type = columns[column].strictType else { return false }
     return type != .text && type != .data
   }
 
-  /// Whether a key has blanks around it, or is not the canonical spelling of its decimal or UUID.
+  /// Returns whether a key has blanks around it, or is not the canonical spelling of its decimal or UUID.
   static func isUnfitKey(_ field: UnsafeRawBufferPointer, _ type: ColumnType?) -> Bool {
     if field.hasBlanksAround { return true }
     guard let type, type.isWide, let value = Value(spelling: field, as: Reading(type)) else {
@@ -20,12 +20,12 @@ extension ImportPlan {
     return !value.spelling.elementsEqual(field)
   }
 
-  /// The rule that refuses a row; nil when all let it pass.
+  /// The rule that rejects a row; nil when there is none.
   ///
   /// - Parameters:
   ///   - row: the fields, as many as there are columns.
-  ///   - base: where the chunk's memory begins.
-  ///   - room: for the tests, kept from row to row.
+  ///   - base: the beginning of the chunk's memory.
+  ///   - room: memory for the tests, reused between rows.
   func rule(
     refusing row: UnsafePointer<TextSpan>, _ base: UnsafeRawPointer, room: inout [UInt8]
   ) -> PlannedRule? {
@@ -45,7 +45,7 @@ extension ImportPlan {
       "the record does not pass --check '\(rule.expression)'")
   }
 
-  /// Whether a field is neither null nor of its column's type.
+  /// Returns whether a field is neither null nor a value of its column's type.
   func isMisread(_ span: TextSpan, _ index: Int, _ parsed: ParsedChunk) -> Bool {
     guard let type = columns[index].strictType, let bytes = parsed.text(span) else { return false }
     let reading = Reading(type, columns[index].strictNotation)
@@ -95,7 +95,7 @@ extension ImportPlan {
     return (text, reason)
   }
 
-  /// The reject for a record that is not a row.
+  /// The reject for a malformed record.
   func reject(_ malformed: MalformedRecord, _ parsed: ParsedChunk) -> Reject {
     let original = parsed.originalBytes(ofRecord: malformed.record)
     return Reject(
@@ -117,7 +117,7 @@ extension ImportPlan {
     _ value: String?, _ reason: String
   ) -> Reject {
     let start = parsed.byteOffset(ofRecord: record)
-    // A field that was unescaped, or is null, has no position in the input: then the record's start is used.
+    // A field that was unescaped, or is null, has no position in the input; the record's start is then used.
     let offset =
       span.isNull || Int(span.offset) >= chunk.byteCount
       ? start : chunk.inputOffset(Int(span.offset))
@@ -130,7 +130,7 @@ extension ImportPlan {
       original: parsed.originalBytes(ofRecord: record))
   }
 
-  /// Where the last record begins, if it has no line end; nil when it has one.
+  /// The beginning of the last record, if it has no line end; nil when it has one.
   func unfinished(_ parsed: ParsedChunk, _ chunk: Chunk) -> SourcePosition? {
     guard chunk.isUnfinished, parsed.recordCount > 0 else { return nil }
     let last = parsed.recordCount - 1

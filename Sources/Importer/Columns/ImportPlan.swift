@@ -1,6 +1,6 @@
 import Engine
 
-/// The assignment of an input's fields to columns, with all that is known before its records are parsed.
+/// The assignment of an input's fields to columns, with everything known before its records are parsed.
 ///
 /// Thread rule: `Sendable`; the parser threads share one.
 struct ImportPlan: Sendable {
@@ -10,19 +10,19 @@ struct ImportPlan: Sendable {
     let identifier: UInt32
     /// The type that the user gave; values that do not fit are rejected. Nil: inferred.
     let strictType: ColumnType?
-    /// How its values are spelled; nil: canonically.
+    /// How its values are spelled; nil for canonical spellings.
     var strictNotation: Notation? = nil
-    /// Spellings that mean null here, and the reading of the other values.
+    /// Its spellings of null, and the reading of the other values.
     var missing: MissingValues? = nil
     /// The possible readings of its values, when their classes do not determine it.
     var candidates: [ReadingCandidate] = []
     let isNullable: Bool
-    /// True for a column that the table does not have yet.
+    /// True for a column that the table lacks.
     let isNew: Bool
-    /// True for a new one to which the user gave no type.
+    /// True for a new column to which the user gave no type.
     let isGuessed: Bool
 
-    /// The reading that each value must be checked against, when the classes do not decide it.
+    /// The reading with which each value must be checked, when the classes do not decide it.
     var scanned: Reading? {
       guard let strictType, strictNotation != nil || !strictType.hasClasses else { return nil }
       return Reading(strictType, strictNotation)
@@ -32,53 +32,53 @@ struct ImportPlan: Sendable {
     var definition: Column { Column(name, strictType ?? .text, notation: strictNotation) }
   }
 
-  /// A rule, ready for the input's records.
+  /// A rule, compiled for the input's records.
   struct PlannedRule: Sendable {
     let expression: String
-    /// True for records that the rule refuses.
+    /// True for records that the rule rejects.
     let refusal: RecordTest
   }
 
-  /// The condition for records to be imported, ready for the input's records.
+  /// The condition for records to be imported, compiled for the input's records.
   struct PlannedFilter: Sendable {
     let test: RecordTest
-    /// The columns that it compares, by their places.
+    /// The indices of the columns that it compares.
     let columns: [Int]
   }
 
   let file: String
   let dialect: Dialect
   let ragged: ImportOptions.Ragged
-  /// The header's fields, so that a repeated header does not count as a record; empty: it may.
+  /// The header's fields, so that a repeated header is not a record; empty: it may be one.
   let header: [[UInt8]?]
-  /// Whether an empty field behind the last column is dropped.
+  /// True when an empty field after the last column is dropped.
   let endsWithDelimiter: Bool
   let nulls: [[UInt8]]
-  /// Whether blanks around fields are left out.
+  /// True when blanks around fields are removed.
   var trimsFields = false
   /// The number of fields of a record.
   let fieldCount: Int
-  /// The fields that become columns, in the order of the columns; nil: all, in their own order.
+  /// The fields that become columns, in the order of the columns; nil: all, in their order.
   let fields: [Int]?
   /// One for each field of a record that becomes a column.
   let columns: [PlannedColumn]
-  /// Columns that do not come from a field: the last of `columns`; nil: none.
+  /// Columns that are not from a field: the last of `columns`; nil: none.
   var added: AddedValues? = nil
   /// Conditions for every record.
   var rules: [PlannedRule] = []
-  /// The condition for records to be imported; nil: all are.
+  /// The condition for records to be imported; nil: all are imported.
   var filter: PlannedFilter? = nil
-  /// The indexes of the columns of the table's primary key, in its order; empty: it has none.
+  /// The indices of the primary key's columns, in its order; empty when there is no key.
   let keyColumns: [Int]
   /// The columns for surplus fields, numbered as they are needed.
   let extras: ExtraColumns
-  /// Whether parsers encode clusters, or hand over rows for shared ones.
+  /// True when parsers encode clusters; false when they pass rows on for shared ones.
   let encodes: Bool
   /// Records in a batch; nil: all in one.
   let batchRecords: Int?
-  /// Whether rows are only looked at, for the types of their columns, and kept nowhere.
+  /// True when rows are only examined for the types of their columns, and not stored.
   var onlyFindsTypes = false
-  /// Whether the place of each row's record is recorded.
+  /// True when the position of each row's record is recorded.
   var keepsPlaces = false
   /// The likely encoding of a record that is not UTF-8, from the beginning of the input.
   var likelyEncoding: String? = nil
@@ -88,7 +88,7 @@ struct ImportPlan: Sendable {
     index < columns.count ? columns[index].identifier : extras.identifier(index - columns.count)
   }
 
-  /// The primary key's name for messages: those of its columns.
+  /// The primary key's name for messages: the names of its columns.
   var keyName: String { keyColumns.map(name).joined(separator: ", ") }
 
   /// The name of that column.
@@ -101,9 +101,9 @@ struct ImportPlan: Sendable {
 struct ExtraColumns: Sendable, Equatable {
   /// The `extra` columns that the table has already, in order.
   let existing: [(name: String, identifier: UInt32)]
-  /// The identifier of the first one that does not exist yet.
+  /// The identifier of the first `extra` column that does not exist.
   let nextIdentifier: UInt32
-  /// Names that other columns have.
+  /// The names of other columns.
   let taken: Set<String>
 
   static func == (left: ExtraColumns, right: ExtraColumns) -> Bool {

@@ -1,15 +1,14 @@
 import Base
 import Engine
 
-/// The rows of a chunk of an import with a primary key, as the parser found them. The writer decides by their
-/// keys what to do with each.
+/// The rows of a chunk in an import with a primary key, as parsed. The writer decides by their keys what to
+/// do with each.
 ///
-/// The spans point into the chunk, which is kept meanwhile: the many chunks whose keys are all new need no
-/// copy.
+/// The spans point into the chunk, which is retained: the many chunks whose keys are all new need no copy.
 struct KeyedRows: Sendable {
-  /// Where a row's record lies in its chunk.
+  /// The place of a row's record in its chunk.
   struct RecordExtent: Sendable {
-    /// Index among the records of the chunk, including malformed ones.
+    /// The index among the chunk's records, including malformed ones.
     let record: Int
     /// Relative to the chunk.
     let bytes: Range<Int>
@@ -22,28 +21,27 @@ struct KeyedRows: Sendable {
   let columnCount: Int
   /// The index in a row of the key's column, or of the first of several.
   let keyColumn: Int
-  /// The rows' keys when they have several columns; nil: they are what is in `keyColumn`.
+  /// The rows' keys when they have several columns; nil: the spellings in `keyColumn`.
   let tuples: KeyTuples?
   let places: [RecordExtent]
-  /// For each row, the nearest one before it with the same key, or -1; empty when all keys are different.
+  /// For each row, the nearest earlier one with the same key, or -1; empty when all keys are different.
   let earlier: [Int32]
-  /// Whether many new rows make a cluster of their own; not in small batches.
+  /// True when many new rows make a cluster of their own; false in small batches.
   let formsClusters: Bool
-  /// All rows, encoded; nil where that was of no use: in small batches, and when the table has some of the
-  /// keys.
+  /// All rows, encoded; nil when that was useless: in small batches, and when the table has some of the keys.
   var encoded: EncodedCluster?
-  /// What the parser found about the keys in the table; nil: it has not looked.
+  /// The results of the parser's lookup in the table; nil when there was none.
   var scouted: ScoutedRows?
 
   var rowCount: Int { places.count }
 
-  /// Where a row's key is, in the memory that `withKeys` gives.
+  /// The span of a row's key, in the memory from `withKeys`.
   func key(_ row: Int) -> TextSpan {
     if let tuples { return tuples.spans[row] }
     return spans[row * columnCount + keyColumn]
   }
 
-  /// Calls `body` with the memory that the offsets of keys are relative to.
+  /// Calls `body` with the memory to which the offsets of keys are relative.
   func withKeys<Result>(_ body: (UnsafeRawPointer) throws -> Result) throws -> Result {
     if let tuples { return try tuples.withKeys { base, _ in try body(base) } }
     return try withBase { try body($1) }
@@ -58,7 +56,7 @@ struct KeyedRows: Sendable {
     return tuples.described(row: row, mostBytes: 200)
   }
 
-  /// Calls `body` with the memory that the spans' offsets are relative to.
+  /// Calls `body` with the memory to which the spans' offsets are relative.
   func withBase<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawPointer) throws -> Result) throws
     -> Result
   {
@@ -77,11 +75,11 @@ struct KeyedRows: Sendable {
     return chunk.withMemory { Array($0[start..<start + Int(span.length)]) }
   }
 
-  /// The record of a row that cannot be added because of its key.
+  /// The reject for a row that cannot be added because of its key.
   func reject(_ row: Int, file: String, column: String, reason: (String) -> String) -> Reject {
     let place = places[row]
     let span = spans[row * columnCount + keyColumn]
-    // A key that was unescaped has no position of its own: use the record's start.
+    // A key that was unescaped has no position of its own; the record's start is then used.
     let offset = Int(span.offset) >= chunk.byteCount ? place.bytes.lowerBound : Int(span.offset)
     let key = describedKey(row)
     return Reject(
@@ -97,8 +95,8 @@ struct KeyedRows: Sendable {
   /// The summaries of the columns for some of the rows.
   ///
   /// - Parameters:
-  ///   - columns: what those rows look like.
-  ///   - rows: which rows they are.
+  ///   - columns: the facts about those rows.
+  ///   - rows: the rows.
   ///   - plan: the plan of the columns.
   func summaries(
     of columns: [SpellingFacts], rows: [Int], _ plan: ImportPlan
@@ -132,7 +130,7 @@ struct KeyRepeats {
     keys.bytes.withUnsafeBytes { find(keys.spans, in: $0) }
   }
 
-  /// The same for keys that lie in some memory.
+  /// Like `find` for tuples, for keys in some memory.
   mutating func find(_ keys: [TextSpan], in memory: UnsafeRawBufferPointer) -> [Int32] {
     var size = 16
     while size < 2 * keys.count { size *= 2 }

@@ -1,6 +1,6 @@
 import Engine
 
-/// The forms of dates and date-times that are recognized without being given.
+/// The forms of dates and date-times that are recognized without an option.
 ///
 /// Each has only one meaning, except those with day and month as numbers before the year and `/` or `-`
 /// between them. With points between them the day always comes first.
@@ -34,12 +34,12 @@ enum KnownFormats {
     "%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p", "%H:%M:%S.%f",
   ]
 
-  /// The endings behind a day.
+  /// The endings after a day.
   private static let endings = [" ", "T", ":", ", "].flatMap { separator in
     clocks.flatMap { time in ["", "%z", " %z"].map { separator + time + $0 } }
   }
 
-  /// The endings behind a day that begin with a blank.
+  /// The endings after a day that begin with a blank.
   static let times = endings.filter { $0.hasPrefix(" ") }
 
   static let dates = certainDays.compactMap { Format($0) }
@@ -48,7 +48,7 @@ enum KnownFormats {
   static let orderedDateTimes = orderedDateTimeTexts.compactMap { orders($0.days, $0.ending) }
 
   /// The texts of formats with a time, and the characters of the spellings that they read. Patterns are made
-  /// of them only when needed: making all of them takes longer than most columns need.
+  /// of them only when needed, since making all of them takes longer than most columns need.
   private static let dateTimeTexts = (["%Y-%m-%d"] + certainDays).flatMap { day in
     endings.map { (text: day + $0, signs: FormatSigns(day + $0)) }
   }
@@ -82,7 +82,7 @@ enum KnownFormats {
     return Orders(dayFirst: dayFirst, monthFirst: monthFirst)
   }
 
-  /// False for most texts that are not dates in any of these forms.
+  /// Returns false for most texts that are not dates in any of these forms.
   static func mayRead(_ field: UnsafeRawBufferPointer) -> Bool {
     guard field.count >= 8, field.count <= 48, let first = field.first else { return false }
     // The first letters of months and weekdays.
@@ -91,8 +91,8 @@ enum KnownFormats {
       && field.contains { $0 >= 0x30 && $0 <= 0x39 }
   }
 
-  /// Pairs of words that stand for true and false.
+  /// Pairs of words for true and false.
   static let words = ["yes/no", "y/n", "t/f", "on/off"]
-  /// Further pairs for a column that was declared to hold bools.
+  /// Further pairs for a column that was declared to have booleans.
   static let toldWords = words + ["1/0"]
 }

@@ -1,22 +1,22 @@
 import Engine
 
-/// A table of one column whose values contain characters that elsewhere stand between fields: `1.234,56 €`,
+/// A table of one column whose values contain characters that elsewhere separate fields: `1.234,56 €`,
 /// `12,5%`, `August 3, 2018`, `2018-08-03 12:30`.
 ///
-/// Each line as a whole is then a value, and by the rules of types all of them have one. Two columns may look
-/// the same: `1,5` may be a five behind a one. The signs of one column are a currency, a month, lines with
-/// different numbers of fields, or a header of one name.
+/// Each whole line is then a value, and by the rules of types all of them have one type. Two columns may look
+/// the same: `1,5` may be a 1 and a 5. The signs of one column are a currency, a month, lines with different
+/// numbers of fields, or a header of one name.
 struct LoneColumn {
-  /// Whether there is no other sensible reading; otherwise there may be several columns.
+  /// True when there is no other sensible reading; otherwise there may be several columns.
   let isCertain: Bool
-  /// The first such line.
+  /// The first line with such a value.
   let example: String
   /// The delimiter that would separate fields.
   let delimiter: [UInt8]
 
   private static let comma: UInt8 = 0x2C
   private static let blank: UInt8 = 0x20
-  /// More lines than this tell nothing new.
+  /// More lines show nothing new.
   private static let sampleLines = 200
   private static let longestValue = 48
   private static let longestName = 64
@@ -30,8 +30,8 @@ struct LoneColumn {
   ///
   /// - Parameters:
   ///   - sample: the input's beginning as UTF-8.
-  ///   - isWhole: whether it is all of the input; otherwise its last line may be cut off.
-  ///   - delimiter: the one that explains the sample best.
+  ///   - isWhole: whether it is the whole input; otherwise its last line may be truncated.
+  ///   - delimiter: the delimiter that explains the sample best.
   ///   - mayHaveName: false if the user says that there is no header.
   /// - Complexity: O(1) for most tables, since a longer line ends it.
   init?(_ sample: [UInt8], isWhole: Bool, delimiter: ShortPattern, mayHaveName: Bool = true) {
@@ -81,7 +81,7 @@ struct LoneColumn {
   }
 
   /// The lines of a sample without blanks and quotes around them, from the first that is not empty; nil when
-  /// some are longer than values are, or have quotes inside.
+  /// some are longer than values, or have quotes inside.
   private static func lines(_ sample: [UInt8], isWhole: Bool) -> [[UInt8]]? {
     var lines: [[UInt8]] = []
     var rest = sample[...]
@@ -104,7 +104,7 @@ struct LoneColumn {
     return lines
   }
 
-  /// Whether a header is one word, as titles of other tables seldom are.
+  /// Returns whether a header is one word, as titles of other tables seldom are.
   private static func isWord(_ name: [UInt8]) -> Bool {
     !name.contains { $0 == blank || ($0 >= 0x30 && $0 <= 0x39) }
   }
@@ -114,7 +114,7 @@ struct LoneColumn {
 
     /// Nil when the lines as a column are text.
     init?(_ lines: [[UInt8]], blanks: Bool) {
-      // No comma is a delimiter here, so that it may be a decimal one.
+      // Here no comma is a delimiter, so that it may be a decimal comma.
       let finder = NotationFinder(toldFormats: [], toldNumbers: nil, delimiter: 0x09)
       guard let type = finder.candidates(lines).first?.reading.type ?? Self.plain(lines) else {
         return nil
@@ -142,7 +142,7 @@ struct LoneColumn {
       return classes.inferredType == .dateTime ? .dateTime : nil
     }
 
-    /// Whether a blank follows every comma, as it does behind the day of a month.
+    /// Returns whether a blank follows every comma, as after the day of a month.
     private static func isDivided(_ line: [UInt8]) -> Bool {
       line.indices.allSatisfy {
         line[$0] != comma || ($0 + 1 < line.count && line[$0 + 1] == blank)
@@ -152,11 +152,11 @@ struct LoneColumn {
 
   /// The evidence of the commas in some numbers.
   private struct Values {
-    /// Whether the lines do not have the same number of commas.
+    /// True when the lines have different numbers of commas.
     let isRagged: Bool
     private(set) var hasLeadingZeros = false
     private(set) var hasBothMarks = false
-    /// Whether commas stand where they do in amounts of the currency.
+    /// True when commas are where they are in amounts of the currency.
     private(set) var haveUsualCommas = true
     private var lengths: Set<Int> = []
     private var firstLengths: Set<Int> = []
@@ -178,8 +178,8 @@ struct LoneColumn {
       }
     }
 
-    /// Whether the digits behind the commas are fractions rather than separate numbers: also when there is
-    /// always the same number of them, at least two, behind numbers of any length.
+    /// True when the digits after the commas are fractions rather than separate numbers: also when their
+    /// number is constant, at least two, after numbers of any length.
     var showsFraction: Bool {
       hasLeadingZeros || hasBothMarks
         || (count > 2 && lengths.count == 1 && lengths != [1] && firstLengths.count > 1)

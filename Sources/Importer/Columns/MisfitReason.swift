@@ -1,6 +1,6 @@
 import Engine
 
-/// Why a value does not fit the type that was given for its column, and which option would read it.
+/// Why a value does not fit the type given for its column, and which option would read it.
 struct MisfitReason: CustomStringConvertible {
   let description: String
 

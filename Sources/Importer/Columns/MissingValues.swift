@@ -1,21 +1,21 @@
 import Engine
 
-/// Spellings of missing values in a column that otherwise has a type, without being declared: `NA`, or an
-/// empty field in quotes in a file without other empty fields.
+/// Undeclared spellings of missing values in a column that otherwise has a type: `NA`, or an empty quoted
+/// field in a file without other empty fields.
 ///
-/// A word in quotes is a text, and never null. Only the first records count: a word that occurred there among
+/// A quoted word is a text, and never null. Only the first records count: a word that occurred there among
 /// values of one type is null, as long as all values have that type. A later value of another type is
 /// rejected. Otherwise the column would become text, in which `NA` may be a value (it is Namibia's code), and
 /// a value that was read as null could not be restored.
 struct MissingValues: Equatable {
-  /// Spellings that mean null.
+  /// The spellings of null.
   let spellings: [[UInt8]]
   /// How the other values are read.
   let reading: Reading
-  /// The classes that values may have, when the reading has no notation.
+  /// The classes that values may have, if the reading has no notation.
   let bounds: TypeSet
 
-  /// Whether `inf` is among the other values, which is a double only in a column that is declared so.
+  /// True when `inf` is among the other values, which is a double only in a column with that declared.
   var hasInfinities: Bool { reading.type == .double && bounds.contains(.longDecimal) }
 
   /// Words that programs write for a missing value, and hardly for anything else. `NaN` and `nan` are
@@ -26,16 +26,16 @@ struct MissingValues: Equatable {
     "None", "none", "NIL", "nil", "N.A.", "n.a.", "--", "?", ".",
   ])
 
-  /// Whether programs write a field like this for null.
+  /// Returns whether programs write such a field for null.
   static func isLikelyWord(_ field: [UInt8]) -> Bool {
     words.contains(field) || otherWords.contains(field)
   }
 
-  /// Nil when nothing in the sample means null, or the rest is text.
+  /// Nil when the sample has no spelling of null, or the rest is text.
   ///
   /// - Parameters:
   ///   - sample: the column's sample.
-  ///   - stored: the existing column, with values or a type that is to stay.
+  ///   - stored: the existing column, if it has values or a fixed type.
   init?(
     _ sample: FieldSample.ColumnSample, _ finder: NotationFinder, refusesPoints: Bool,
     stored: Column?
@@ -69,7 +69,7 @@ struct MissingValues: Equatable {
     bounds = Self.bounds(reading.type, classes)
   }
 
-  /// An empty field in quotes, in a column with a given type; nil for texts.
+  /// For an empty quoted field in a column with a given type; nil for texts.
   init?(emptyIn reading: Reading) {
     if reading.type == .text || reading.type == .data { return nil }
     spellings = [[]]
@@ -79,7 +79,7 @@ struct MissingValues: Equatable {
 
   /// The classes that keep the type, or widen it to another that is not text.
   ///
-  /// - Parameter classes: those of the sample: the same in every run over an input.
+  /// - Parameter classes: the classes in the sample, which are the same in every run over an input.
   private static func bounds(_ type: ColumnType, _ classes: TypeSet) -> TypeSet {
     switch type {
     case .int: classes.contains(.bigInt) ? [.int, .bigInt] : [.int, .double]
@@ -103,7 +103,7 @@ struct MissingValues: Equatable {
   }
 }
 
-/// Words of at most seven bytes, to be found among the fields of a sample without hashing each.
+/// Words of at most seven bytes, to find among the fields of a sample without hashing each.
 struct ShortWords {
   private let words: [UInt64]
   private let longest: Int
@@ -118,7 +118,7 @@ struct ShortWords {
     field.count <= longest && words.contains(Self.packed(field))
   }
 
-  /// The length, and the bytes behind it.
+  /// The length, and the bytes after it.
   private static func packed(_ field: [UInt8]) -> UInt64 {
     field.reduce(UInt64(field.count)) { $0 &<< 8 | UInt64($1) }
   }

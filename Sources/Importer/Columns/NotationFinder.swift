@@ -4,7 +4,7 @@ import Engine
 struct ReadingCandidate: Sendable, Equatable {
   let reading: Reading
   /// Candidates with one meaning read a spelling as the same value; the first that fits is used. When
-  /// candidates with different meanings fit, nobody can tell what the spellings mean.
+  /// candidates with different meanings fit, the meaning of the spellings is unknown.
   let meaning: Int
 
   init(_ reading: Reading, meaning: Int = 0) {
@@ -19,13 +19,13 @@ struct ReadingCandidate: Sendable, Equatable {
 
 /// Finds from a sample how a column's values may be read, when their classes do not determine it.
 ///
-/// The result is checked against every record of the input: the first that does not fit ends it.
+/// Every record of the input is checked against the result; the first that does not fit excludes it.
 struct NotationFinder {
-  /// The formats that the user gave, in their order.
+  /// The formats given by the user, in order.
   let toldFormats: [KnownFormats.Format]
   /// How numbers are spelled, if the user said so.
   let toldNumbers: NumberStyle?
-  /// The delimiter of fields: if it is a comma, a field that has decimal commas may be a list.
+  /// The delimiter of fields: if it is a comma, a field with decimal commas may be a list.
   let delimiter: UInt8
 
   /// The readings that fit all fields; none when the classes of the fields determine the column's type.
@@ -48,7 +48,7 @@ struct NotationFinder {
     return toldNumbers == nil ? numbers(fields) : []
   }
 
-  /// How all fields are read; nil when they are text, or may mean several things.
+  /// How all fields are read; nil when they are text, or have several possible meanings.
   func reading(_ fields: [[UInt8]], refusesPoints: Bool) -> Reading? {
     let candidates = candidates(fields)
     // The last of one meaning is the widest.
@@ -74,7 +74,7 @@ struct NotationFinder {
 
   // MARK: Dates
 
-  /// The formats that occurred, under each order of day and month.
+  /// The formats that occurred, for each order of day and month.
   private struct Found {
     var types: Set<ColumnType> = []
     var dayFirst: [String]? = []
@@ -82,7 +82,7 @@ struct NotationFinder {
     /// Formats with only one meaning.
     var certain: [String] = []
     var isAmbiguous = false
-    /// The formats for the characters of the value before: most values of a column have the same.
+    /// The formats for the characters of the previous value, which most values of a column share.
     private var known: KnownFormats.Fitting?
 
     mutating func formats(for field: UnsafeRawBufferPointer) -> KnownFormats.Fitting {
@@ -124,7 +124,7 @@ struct NotationFinder {
         found.dayFirst != nil || found.monthFirst != nil
       else { return [] }
     }
-    // Days among moments mean the moments at which they begin.
+    // Days among moments are the moments at which they begin.
     guard let type: ColumnType = found.types.contains(.dateTime) ? .dateTime : found.types.first
     else { return [] }
     var candidates: [ReadingCandidate] = []
@@ -137,7 +137,7 @@ struct NotationFinder {
     return candidates
   }
 
-  /// False when the field is not a date.
+  /// Returns false when the field is not a date.
   private func take(_ field: UnsafeRawBufferPointer, _ found: inout Found) -> Bool {
     for format in toldFormats where format.pattern.reads(field) {
       found.types.insert(format.pattern.hasTime ? .dateTime : .date)
@@ -167,8 +167,8 @@ struct NotationFinder {
     return true
   }
 
-  /// Dates with two digits for the year, perhaps with times behind them: only when some value shows which of
-  /// the three is which, and none contradicts it.
+  /// Dates with two digits for the year, perhaps with times after them: only when some value shows the order
+  /// of the three numbers, and none contradicts it.
   private func shortDates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard let format = ShortDates(fields)?.format else { return [] }
     var formats: [String] = []
@@ -187,7 +187,7 @@ struct NotationFinder {
     return [ReadingCandidate(notation)]
   }
 
-  /// The notation of a column that was declared to hold dates or date-times: the given formats, or otherwise
+  /// The notation of a column that was declared to have dates or date-times: the given formats, or otherwise
   /// those with only one meaning, and those with the order of day and month that the sample proves.
   ///
   /// - Throws: `EngineError.invalidArgument` when a format does not fit the type.
@@ -247,7 +247,7 @@ struct NotationFinder {
 
   // MARK: Bools
 
-  /// Both words must occur: `N` alone may mean anything.
+  /// Both words must occur, as `N` alone may mean anything.
   private func bools(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard fields.allSatisfy({ $0.count <= 3 }) else { return [] }
     for words in KnownFormats.words {
@@ -266,8 +266,8 @@ struct NotationFinder {
 
   // MARK: Decimals and UUIDs
 
-  /// UUIDs, and numbers with more digits than a double keeps, some of them behind the point: whole numbers
-  /// are more likely identifiers.
+  /// UUIDs, and numbers with more digits than a double keeps, some of them after the point: whole numbers are
+  /// more likely identifiers.
   private func wides(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     let identifiers = [ReadingCandidate(.uuid)]
     if fields.allSatisfy({ $0.contains(0x2D) }), Self.fit(identifiers, fields) {
@@ -285,7 +285,7 @@ struct NotationFinder {
     return Self.fit(decimals, fields) ? decimals : []
   }
 
-  /// Numbers with `inf` or `-inf` among them, which alone may be a name.
+  /// Numbers with `inf` or `-inf` among them, which alone could be a name.
   private func infinities(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard toldNumbers == nil else { return [] }
     var classes: TypeSet = []
@@ -302,7 +302,7 @@ struct NotationFinder {
 
   // MARK: Numbers
 
-  /// How a column's numbers are spelled, where its type is fixed; nil: as usual, or nobody can tell.
+  /// How a column's numbers are spelled if its type is fixed; nil: as usual, or unknown.
   func numbers(of type: ColumnType, _ spellings: [[UInt8]]) -> Notation? {
     guard toldNumbers == nil else { return nil }
     let fields = spellings.map(\.withoutBlanks).filter {
@@ -341,7 +341,7 @@ struct NotationFinder {
   }
 }
 
-/// How the user said that numbers are spelled.
+/// How numbers are spelled, as given by the user.
 struct NumberStyle: Sendable, Equatable {
   let decimal: ImportOptions.DecimalMark
   /// Nil: none.
@@ -372,7 +372,7 @@ struct NumberStyle: Sendable, Equatable {
 }
 
 extension [UInt8] {
-  /// A field without the blanks and tabs around it; unchanged when there is nothing else in it.
+  /// A field without the blanks and tabs around it; unchanged when it has nothing else.
   var withoutBlanks: [UInt8] {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
     guard let first, let last, isBlank(first) || isBlank(last),

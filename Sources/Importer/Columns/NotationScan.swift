@@ -2,11 +2,11 @@ import Engine
 
 /// Checks which of a column's candidates fit all spellings of some rows.
 ///
-/// A spelling that occurred shortly before is not read again: most columns of dates repeat themselves.
+/// A spelling that occurred shortly before is not read again, as most columns of dates repeat themselves.
 struct NotationScan {
-  /// Spellings that fit every candidate, in slots where they are found again.
+  /// Spellings that fit every candidate, in hash slots.
   private var known = [TextSpan](repeating: .null, count: 1024)
-  /// The same of spellings of up to seven bytes: their bytes, and their length in the highest.
+  /// The same for spellings of up to seven bytes: their bytes, with their length in the highest byte.
   private var knownShort = [UInt64](repeating: .max, count: 1024)
 
   /// For each candidate, the first row whose spelling it cannot read; nil when it reads all.
@@ -20,9 +20,9 @@ struct NotationScan {
   ) -> [Int?] {
     var misfits = [Int?](repeating: nil, count: candidates.count)
     var left = candidates.count
-    // Mostly there is one; in the array, it would be retained for every row.
+    // Usually there is one; in the array, it would be retained for every row.
     let only = candidates.count == 1 ? candidates[0].reading : nil
-    // Not the arrays themselves, which would be checked again for every row.
+    // Not the arrays, which would be checked again for every row.
     known.withUnsafeMutableBufferPointer { known in
       knownShort.withUnsafeMutableBufferPointer { knownShort in
         known.update(repeating: .null)

@@ -1,21 +1,21 @@
 import Engine
 
-/// Which values an object gets from an input's row with its key.
+/// The values that an object gets from an input's row with its key.
 struct ReplacementRule: Sendable, Equatable {
-  /// What happens to columns that the input does not have.
+  /// What happens to columns that the input lacks.
   enum OtherColumns: Sendable, Equatable {
     case kept
     /// They get these spellings; nil: null.
     case replaced(by: [[UInt8]?])
   }
 
-  /// The index of each of the table's columns in a row; nil: the row does not have it.
+  /// The index of each of the table's columns in a row; nil: the row lacks it.
   let positions: [Int?]
   let others: OtherColumns
-  /// Columns of a row from this index on take surplus fields.
+  /// Columns of a row from this index on are for surplus fields.
   let inputColumns: Int
   private let ignoresBlanks: Bool
-  /// The table's column that tells how new a row is.
+  /// The table's column that orders rows by age.
   private let age: Age?
 
   private struct Age: Sendable, Equatable {
@@ -36,7 +36,7 @@ struct ReplacementRule: Sendable, Equatable {
     }
   }
 
-  /// Whether a row is new enough to change an object.
+  /// Returns whether a row is new enough to change an object.
   ///
   /// - Parameter present: the object's value in a column of the table.
   func isNewer(
@@ -73,7 +73,7 @@ struct ReplacementRule: Sendable, Equatable {
     }
     let span = fields[fields.startIndex + position]
     if ignoresBlanks, span.isNull || span.length == 0 { return try body(nil, true) }
-    // A record without a surplus field does not affect its column.
+    // A record without a surplus field does not change its column.
     if span.isNull {
       var keepsMissing = false
       if case .kept = others { keepsMissing = position >= inputColumns }
@@ -84,7 +84,7 @@ struct ReplacementRule: Sendable, Equatable {
       UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)]), false)
   }
 
-  /// Whether a column's value would change.
+  /// Returns whether a column's value would change.
   func changes(
     _ present: UnsafeRawBufferPointer?, _ column: Int, _ fields: ArraySlice<TextSpan>,
     _ memory: UnsafeRawBufferPointer

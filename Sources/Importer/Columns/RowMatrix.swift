@@ -1,12 +1,12 @@
 import Engine
 
-/// The rows of a chunk before encoding: the parser's own fields, or a changed copy of them.
+/// The rows of a chunk before encoding: the parser's fields, or a changed copy of them.
 ///
 /// Thread rule: confined; valid until the parser takes the next chunk.
 struct RowMatrix {
   private(set) var columnCount: Int
   private(set) var rowCount: Int
-  /// Nil: the parser's spans unchanged.
+  /// Nil: the parser's spans, unchanged.
   private var copy: [TextSpan]?
   /// The parser's row for each row; nil: the same number.
   private var parsedRows: [Int]?
@@ -62,7 +62,7 @@ struct RowMatrix {
 
   // MARK: Columns
 
-  /// Leaves out the fields that become no column, and puts the others in the columns' order.
+  /// Removes the fields that become no column, and puts the others in the columns' order.
   private mutating func choose(_ fields: [Int]) {
     var spans: [TextSpan] = []
     spans.reserveCapacity(rowCount * fields.count)
@@ -87,9 +87,9 @@ struct RowMatrix {
     columnCount = wide
   }
 
-  /// Adds the values of columns that do not come from a field behind the first `own` columns.
+  /// Adds the values of columns that are not from a field after the first `own` columns.
   ///
-  /// The chunk's bytes move to make room for them: pointers into them become invalid.
+  /// The chunk's bytes are moved to make space for them: pointers into them become invalid.
   private mutating func add(_ added: AddedValues, behind own: Int) {
     let columns = added.columns
     let longest = columns.reduce(0) { $0 + $1.longest * ($1.constant == nil ? rowCount : 1) }
@@ -138,11 +138,11 @@ struct RowMatrix {
     copy = spans
   }
 
-  /// Puts null in place of its spellings.
+  /// Replaces the spellings of null by null.
   private mutating func putNulls(_ plan: ImportPlan) {
     var spans = spans
     chunk.withMemory { memory in
-      /// - Parameter unquoted: whether a field in quotes is not null, unless it is empty.
+      /// - Parameter unquoted: whether a quoted field is not null, unless it is empty.
       func put(_ nulls: NullWords, _ index: Int, unquoted: Bool = false) {
         let span = spans[index]
         guard nulls.haveLength(Int(span.length)), !span.isNull else { return }
@@ -166,7 +166,7 @@ struct RowMatrix {
   }
 }
 
-/// Spellings that mean null. Their lengths alone tell most fields apart from them.
+/// Spellings of null. Their lengths alone exclude most fields.
 private struct NullWords {
   private let words: [[UInt8]]
   /// A bit for each length; the highest one for all from 63 on.
@@ -179,7 +179,7 @@ private struct NullWords {
 
   private static func bit(_ length: Int) -> UInt64 { 1 &<< UInt64(min(length, 63)) }
 
-  /// False when none of the words has this length.
+  /// Returns false when none of the words has this length.
   func haveLength(_ length: Int) -> Bool { lengths & Self.bit(length) != 0 }
 
   func contain(_ field: Slice<UnsafeRawBufferPointer>) -> Bool {

@@ -5,25 +5,25 @@ import Engine
 /// by now.
 struct ScoutedRows: Sendable {
   let version: UInt64
-  /// For each row, the object with its key in that version, or -1: the key is in none of the searched runs,
-  /// and may still be in others.
+  /// For each row, the object with its key in that version, or -1: no searched run has the key, but others
+  /// may.
   let found: [Int64]
   let lookedThrough: [BlockReference]
   /// The codes of those keys in the index.
   let codes: [Int64]
-  /// How many keys were looked up there.
+  /// The number of keys looked up there.
   let lookedUp: Int
-  /// Whether each row would change nothing of its object; empty: this was not compared.
+  /// For each row, whether it would not change its object; empty: not compared.
   let isSame: [Bool]
   /// The rule of that comparison.
   let rule: ReplacementRule?
 }
 
-/// The version of a table in which parsers look up keys; the writer provides it.
+/// The version of the table in which parsers look up keys; the writer provides it.
 ///
 /// Thread rule: any thread.
 final class SharedKeyView: @unchecked Sendable {
-  // @unchecked: guarded by `lock`.
+  // @unchecked: `lock` guards the state.
   private let lock = Lock()
   private var present: KeyView?
 
@@ -31,7 +31,7 @@ final class SharedKeyView: @unchecked Sendable {
   var view: KeyView? {
     get { lock.withLock { present } }
     set {
-      // Released outside the lock: it may be the last one of its version.
+      // Released outside the lock, as it may be the last reference to its version.
       let old = lock.withLock {
         let old = present
         present = newValue
@@ -42,8 +42,8 @@ final class SharedKeyView: @unchecked Sendable {
   }
 }
 
-/// A parser's lookup of its rows in the table, which saves the writer that work: each key by itself, and,
-/// when rows with known keys replace objects, whether they would change anything.
+/// A parser's lookup of its rows in the table, which saves the writer that work: it looks up each key and,
+/// when rows with known keys replace objects, finds whether they would change anything.
 ///
 /// Thread rule: confined; each parser thread has its own.
 final class RowScout {
@@ -56,7 +56,7 @@ final class RowScout {
     self.conflict = conflict
   }
 
-  /// Looks up some rows; nil when there is no version to look in, or its key is another one.
+  /// Looks up some rows; nil when there is no version to use, or its key is another one.
   ///
   /// - Throws: `EngineError.damaged`.
   func look(_ rows: KeyedRows, _ plan: ImportPlan) throws -> ScoutedRows? {

@@ -1,7 +1,7 @@
 /// Dates of three numbers of at most two digits each: `25.08.18`, `8/25/18`.
 ///
-/// `18/08/03` may be a day of 2003, of 2008 or of 2018. A number above 12 is not a month; and over many rows
-/// days take more values than years.
+/// `18/08/03` may be a day of 2003, 2008 or 2018. A number above 12 is not a month; and in many rows, days
+/// have more values than years.
 struct ShortDates {
   /// The order of the three numbers, as a `DatePattern`; nil when the values do not show it.
   let format: String?
@@ -49,7 +49,7 @@ struct ShortDates {
       possible.append(pattern(["%y", "%m", "%d"]))
     }
     self.possible = possible
-    // A single one does not show which number changes least.
+    // A single value does not show which number changes least.
     if fields.count < 2 {
       format = nil
     } else if tells(day: 0, month: 1),
@@ -63,7 +63,8 @@ struct ShortDates {
     }
   }
 
-  /// A hint about a column that stays text because its dates may mean several days; nil when there is none.
+  /// A hint about a column that stays text because its dates have several possible meanings; nil when there
+  /// is none.
   static func hint(_ spellings: [[UInt8]], _ name: String) -> String? {
     let fields = spellings.filter { !MissingValues.isLikelyWord($0) }
     guard let first = fields.first, let dates = ShortDates(fields.map(\.withoutBlanks)),

@@ -1,4 +1,4 @@
-/// Which characters occur in a spelling, apart from digits.
+/// The characters that occur in a spelling, apart from digits.
 struct SpellingSigns: OptionSet, Hashable {
   let rawValue: UInt8
 
@@ -33,8 +33,8 @@ struct SpellingSigns: OptionSet, Hashable {
   }
 }
 
-/// The characters that every spelling of a date format has, and those that may occur beside them. They rule
-/// out most formats without trying them.
+/// The characters that every spelling of a date format has, and those that may also occur. They exclude most
+/// formats without trying them.
 struct FormatSigns {
   private var required: SpellingSigns = []
   private var possible: SpellingSigns = []
@@ -59,7 +59,7 @@ struct FormatSigns {
     possible.formUnion(required)
   }
 
-  /// Whether a spelling with some characters may be read; false is certain.
+  /// Returns whether a spelling with some characters may be read; false is certain.
   func mayRead(_ signs: SpellingSigns) -> Bool {
     signs.isSuperset(of: required) && signs.isSubset(of: possible)
   }

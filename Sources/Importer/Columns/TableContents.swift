@@ -1,6 +1,6 @@
 import Engine
 
-/// Facts about the table that an input goes into: in a version, or in a transaction.
+/// Facts about the table of an input, in a version or in a transaction.
 ///
 /// Thread rule: that of the source.
 struct TableContents {
@@ -9,8 +9,8 @@ struct TableContents {
   let count: Int
   let source: any LeafSource
   private let notes: (String) -> [UInt8]?
-  /// The classes of the columns' values, by the columns' identifiers, as far as an earlier input of the same
-  /// import has found them. Examining the table for each of many inputs would take longer the more there are.
+  /// The classes of the columns' values, by column identifier, as far as an earlier input of the same import
+  /// has found them. Examining the table for each of many inputs would take longer the more there are.
   private let seen: [UInt32: TypeSet]
 
   init(_ table: Table, seen: [UInt32: TypeSet] = [:]) {
@@ -37,8 +37,8 @@ struct TableContents {
 
   func note(_ name: String) -> [UInt8]? { notes(name) }
 
-  /// The classes of a column's stored values, from its type. Whether integers are larger than a double holds
-  /// is not checked: see `hasLargeIntegers`.
+  /// The classes of a column's stored values, from its type. Whether integers are larger than a double can
+  /// represent is not checked: see `hasLargeIntegers`.
   func classes(ofColumn index: Int) throws -> TypeSet {
     let column = schema.columns[index]
     let known = seen[schema.columnIDs[index]]
@@ -54,14 +54,15 @@ struct TableContents {
     }
   }
 
-  /// Whether it is not known yet if a column has larger integers than a double holds.
+  /// Returns whether it is unknown if a column has larger integers than a double can represent.
   func mayHaveLargeIntegers(inColumn index: Int) -> Bool {
     let column = schema.columns[index]
     guard column.type == .int, column.notation == nil else { return false }
     return !(seen[schema.columnIDs[index]]?.isSubset(of: [.int, .bigInt]) ?? false)
   }
 
-  /// Whether a column of integers has larger ones than a double holds, by the clusters' minima and maxima.
+  /// Returns whether a column of integers has larger ones than a double can represent, by the clusters'
+  /// minima and maxima.
   ///
   /// - Complexity: O(clusters), which are many in a large table.
   func hasLargeIntegers(inColumn index: Int) throws -> Bool {

@@ -1,6 +1,6 @@
 import Engine
 
-/// Gives a column of a table a type after its values were imported, as an import with `--types` would have.
+/// Gives a column of a table a type after its values were imported, as an import with `--types` would.
 /// Spellings are stored, so it only has to check that each of them is a value of the type.
 ///
 /// Thread rule: that of the transaction.
@@ -13,11 +13,10 @@ package struct TypeDecision {
 
   private static let sampleValues = 1000
 
-  /// Chooses the notation: none, the one of the options, or the one that the first values show.
+  /// Chooses the notation: none, that of the options, or that of the first values.
   ///
-  /// - Parameter options: `dateFormats`, `decimalMark` and `thousandsSeparator` count.
-  /// - Throws: `EngineError.noSuchColumn`, `.damaged`; `ImportError.invalidOption` for formats that make no
-  ///   sense.
+  /// - Parameter options: `dateFormats`, `decimalMark` and `thousandsSeparator` apply.
+  /// - Throws: `EngineError.noSuchColumn`, `.damaged`; `ImportError.invalidOption` for invalid formats.
   package init(
     _ column: String, _ type: ColumnType, _ table: WritableTable, _ options: ImportOptions
   ) throws {
@@ -39,14 +38,14 @@ package struct TypeDecision {
     reading = Reading(type, notation.strictNotation)
   }
 
-  /// The values that are not of the type.
+  /// The values that do not have the type.
   ///
-  /// - Parameter most: how many are listed; all are counted.
+  /// - Parameter most: the maximum number listed; all are counted.
   package func misfits(_ table: WritableTable, most: Int) throws -> (count: Int, first: [Misfit]) {
     try table.misfits(column, as: reading, most: most, isFit: isFit)
   }
 
-  /// Gives the column the type, which imports will keep.
+  /// Gives the column the type, which imports then keep.
   ///
   /// - Throws: `EngineError.invalidSchema`.
   package func apply(_ table: WritableTable) throws {
@@ -65,7 +64,7 @@ package struct TypeDecision {
   }
 }
 
-/// The columns of a table that programs have declared: they must not be changed without these programs.
+/// The columns of a table that programs have declared, which must not be changed without these programs.
 package enum DeclaredTable {
   /// The columns that a program has declared.
   package static func columns(_ table: WritableTable) -> Set<String> {

@@ -1,24 +1,24 @@
 /// A sequence of bytes that is read once, from the front.
 ///
-/// Thread rule: one thread at a time; the thread that opened it may hand it to the one that reads it. Nothing
-/// is shared while it is read.
+/// Thread rule: one thread at a time; the thread that opened it may pass it to the one that reads it. Nothing
+/// is shared during reading.
 package protocol ByteSource: AnyObject, Sendable {
-  /// How errors and reports name the input.
+  /// The name of the input in errors and reports.
   var name: String { get }
 
   /// Distinguishes this input from another or a changed one; nil for pipes.
   var identity: InputIdentity? { get }
 
-  /// A description of changes to the file since it was opened, for a note; nil when there are none, or it is
+  /// A description of changes of the file since it was opened, for a note; nil when there are none, or it is
   /// not a file.
   var change: String? { get }
 
-  /// Asked while a pipe has nothing to read: true ends the wait with `ImportError.interrupted`. Set
-  /// before the source is read.
+  /// Called while a pipe has nothing to read; true ends the wait with `ImportError.interrupted`. Set it
+  /// before reading.
   var isCancelled: @Sendable () -> Bool { get set }
 
-  /// Reads up to `buffer.count` bytes into the front of `buffer` and returns how many; fewer than
-  /// asked for is normal, 0 means the end.
+  /// Reads up to `buffer.count` bytes into the front of `buffer` and returns their number. Fewer bytes than
+  /// requested are normal; 0 is the end.
   ///
   /// - Throws: `ImportError.readFailed`.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int
@@ -38,8 +38,8 @@ package protocol ByteSource: AnyObject, Sendable {
 package protocol PositionedSource: Sendable {
   var name: String { get }
 
-  /// Reads `buffer.count` bytes from `offset` on and returns how many it read: fewer at the end, and where
-  /// they cannot be read. A later ordinary read from there reports the error.
+  /// Reads `buffer.count` bytes from `offset` and returns the number read: fewer at the end, and where they
+  /// cannot be read. A later ordinary read there reports the error.
   func readAhead(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int
 }
 
@@ -47,7 +47,7 @@ extension ByteSource {
   package var positioned: (any PositionedSource)? { nil }
   package var change: String? { nil }
 
-  /// The size of the whole input in bytes; nil when only reading to the end will tell.
+  /// The size of the whole input in bytes; nil when it is unknown before the end.
   package var size: Int? { identity?.size }
 }
 

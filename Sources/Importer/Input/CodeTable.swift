@@ -1,19 +1,19 @@
 import Base
 
-/// The meanings of an encoding's codes, as far as they have occurred: a tree of tables with one entry for
-/// each byte. `iconv` fills a table when it is first needed.
+/// The meanings of an encoding's codes, as far as they have occurred: a tree of tables with an entry for each
+/// byte. `iconv` fills a table when it is first needed.
 ///
-/// The codes of one byte are there from the beginning. So the tables of single-byte encodings are complete;
-/// those of others get one more table, of 256 calls, for each first byte that occurs.
+/// The codes of one byte are present from the beginning, so the tables of single-byte encodings are complete;
+/// those of others get one more table, with 256 calls, for each first byte that occurs.
 ///
-/// Thread rule: a value. One thread makes it grow; others can read copies, which know all codes that had
-/// occurred when they were made.
+/// Thread rule: a value. One thread extends it; others can read copies, which have all codes that had
+/// occurred before the copy.
 struct CodeTable: @unchecked Sendable {
   // @unchecked: only because of `converter`; only `grow` uses it, on the one decoding thread.
 
   /// The code at a place in the bytes.
   struct Code {
-    /// Its number of input bytes; 0: more bytes are needed.
+    /// The number of input bytes; 0: more bytes are needed.
     var length: Int
     /// A character, or a number with one of the marks below.
     var entry: UInt32
@@ -21,7 +21,7 @@ struct CodeTable: @unchecked Sendable {
 
   /// The byte does not belong to a code.
   static let none: UInt32 = 0xFFFF_FFFF
-  /// The byte begins a longer code, whose continuations have not been looked up.
+  /// The byte begins a longer code, whose continuations were not looked up.
   static let unasked: UInt32 = 0xFFFF_FFFE
   /// The rest of the entry is the number of the table for the next byte.
   private static let table: UInt32 = 0x8000_0000
@@ -63,8 +63,8 @@ struct CodeTable: @unchecked Sendable {
 
   /// The code at an index.
   ///
-  /// A byte that begins no code is treated as one by itself, without meaning: so an ASCII character behind it
-  /// keeps its own.
+  /// A byte that begins no code is a code of its own, without meaning, so that an ASCII character after it
+  /// keeps its meaning.
   @inline(__always)
   func code(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Code {
     var node = 0
@@ -96,7 +96,7 @@ struct CodeTable: @unchecked Sendable {
     }
   }
 
-  /// How many bytes of UTF-8 an entry takes.
+  /// The number of UTF-8 bytes of an entry.
   @inline(__always)
   func textLength(_ entry: UInt32) -> Int {
     if entry < 0x80 { return 1 }

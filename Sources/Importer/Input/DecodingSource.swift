@@ -1,14 +1,14 @@
 /// An input as UTF-8, whatever its encoding, which a byte-order mark or the user determines.
 ///
 /// The mark stays at the front, as that of UTF-8. UTF-8 itself is passed through. Positions for `seek` are
-/// those of the original input, and must be at the beginning of a character.
+/// those of the original input, at the beginning of a character.
 ///
 /// Memory: at most 64 KiB of the input and their UTF-8; for an encoding of the system, also the input's bytes
 /// until they are taken from `original`.
 ///
 /// Thread rule: see `ByteSource`.
 package final class DecodingSource: ByteSource, @unchecked Sendable {
-  // @unchecked: only the one reading thread touches what changes; see `ByteSource`.
+  // @unchecked: only the reading thread uses the mutable state; see `ByteSource`.
   package var name: String { source.name }
   package var identity: InputIdentity? { source.identity }
   package var change: String? { source.change }
@@ -17,13 +17,13 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     set { source.isCancelled = newValue }
   }
   package let encoding: TextEncoding
-  /// The encoding of the byte-order mark, when the user named another one.
+  /// The encoding of the byte-order mark, if the user named another one.
   package let overruled: TextEncoding?
   /// Whether the input begins with a byte-order mark.
   package let hasMark: Bool
 
   private let source: any ByteSource
-  /// The guessed encoding that is used; nil when guesses were not wanted, or none was needed.
+  /// The guessed encoding in use; nil when guesses were not requested, or none was needed.
   package let guess: EncodingGuess?
   /// The original bytes of an input that the system decodes; nil for all others.
   let original: SystemText?

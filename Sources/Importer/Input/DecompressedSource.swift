@@ -1,14 +1,14 @@
 import Base
 import Engine
 
-/// The bytes of a compressed file, from the system's own program in a child process.
+/// The bytes of a compressed file, from the system's program in a child process.
 ///
-/// The end is reported only when the program has succeeded: an archive that is damaged or truncated is an
-/// error before its last bytes count as the end. The child ends with this object.
+/// The end is reported only when the program has succeeded: a damaged or truncated archive is an error before
+/// its last bytes count as the end. The child ends with this object.
 ///
 /// Thread rule: see `ByteSource`.
 package final class DecompressedSource: ByteSource, @unchecked Sendable {
-  // @unchecked: only the one reading thread touches `position` and `hasEnded`; see `ByteSource`.
+  // @unchecked: only the reading thread uses `position` and `hasEnded`; see `ByteSource`.
   package let name: String
   package var identity: InputIdentity? { nil }
   package var isCancelled: @Sendable () -> Bool = { false }
@@ -69,7 +69,7 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
     do {
       ending = try System.waitForEnd(of: child)
     } catch {
-      // Without the status it is also unknown whether all bytes arrived.
+      // Without the status it is unknown whether all bytes arrived.
       throw .readFailed(
         path: name, byteOffset: position,
         reason: "how \(program) ended cannot be told: \(error.reason)")

@@ -1,23 +1,23 @@
 import Base
 
-/// The encodings that explain every byte of an input that is not UTF-8, the likeliest first. The user is
-/// shown the guess, and `sheaf sniff` reads an input with it; an import never uses it.
+/// The encodings that explain every byte of an input that is not UTF-8, the most likely first. The user sees
+/// the guess, and `sheaf sniff` decodes an input with it; an import never uses it.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct EncodingGuess: Sendable, Equatable {
   package let encoding: TextEncoding
-  /// Other encodings that turn every byte into plausible text, the likeliest first.
+  /// Other encodings in which every byte is plausible text, the most likely first.
   package let others: [TextEncoding]
   /// Whether the encoding is likely, rather than only possible.
   package let isLikely: Bool
   /// Whether the whole input was examined.
   var isWhole = true
 
-  /// The most bytes that are compared; but a candidate must explain every byte that was read.
+  /// The maximum bytes that are scored; but a candidate must explain every byte read.
   private static let scoredBytes = 1 << 14
 
-  /// The candidates, each with a penalty: old encodings explain much when there are few bytes. Of equal ones
-  /// the first is taken.
+  /// The candidates, each with a penalty: old encodings explain much when there are few bytes. Of candidates
+  /// with equal scores the first is used.
   private static let candidates:
     [(name: String, malus: Double, writing: TextPlausibility.Writing)] =
       [
@@ -45,7 +45,8 @@ package struct EncodingGuess: Sendable, Equatable {
       ?? EncodingGuess(encoding: .latin1, others: [], isLikely: false, isWhole: isWhole)
   }
 
-  /// The same when it is likelier than not; nil also for text of another encoding that no candidate explains.
+  /// The guess if it is more likely than not; nil also for text of another encoding that no candidate
+  /// explains.
   package static func likely(_ bytes: [UInt8], isWhole: Bool) -> EncodingGuess? {
     guard isForeign(bytes, isWhole: isWhole) else { return nil }
     return ranked(bytes, isWhole: isWhole).flatMap { $0.isLikely ? $0 : nil }
@@ -84,8 +85,8 @@ package struct EncodingGuess: Sendable, Equatable {
 
   // MARK: Evidence
 
-  /// Whether bytes are text in another encoding, and not UTF-8 with some damaged places: by chance, few bytes
-  /// beyond ASCII form a character of UTF-8.
+  /// Returns whether bytes are text in another encoding, and not UTF-8 with some damaged places: few bytes
+  /// beyond ASCII form a character of UTF-8 by chance.
   private static func isForeign(_ bytes: [UInt8], isWhole: Bool) -> Bool {
     var parser = Unicode.UTF8.ForwardParser()
     var input = bytes.makeIterator()
@@ -145,7 +146,7 @@ package struct EncodingGuess: Sendable, Equatable {
       let score = TextPlausibility.score(scored, candidate.writing, text.codes)
       found.append((TextEncoding(tried: candidate.name), score - candidate.malus))
     }
-    // Of equal ones the first stays first.
+    // Of equal candidates the first stays first.
     let order = found.indices.sorted {
       found[$0].score != found[$1].score ? found[$0].score > found[$1].score : $0 < $1
     }

@@ -5,7 +5,7 @@ import Engine
 ///
 /// Thread rule: see `ByteSource`.
 package final class FileSource: ByteSource, PositionedSource, @unchecked Sendable {
-  // @unchecked: only the one reading thread touches `position`; see `ByteSource`.
+  // @unchecked: only the reading thread uses `position`; see `ByteSource`.
   package let name: String
   package let identity: InputIdentity?
   let descriptor: Int32
@@ -15,7 +15,7 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
 
   /// Opens the file at `path`. A named pipe or a device is allowed: its size is unknown.
   ///
-  /// - Throws: `ImportError.unreadableInput` when it is missing, a directory or not permitted.
+  /// - Throws: `ImportError.unreadableInput` when it is missing, a directory or not readable for this user.
   package init(path: String) throws(ImportError) {
     do {
       let descriptor = try System.open(path, .readOnly)
@@ -106,7 +106,7 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
     return count
   }
 
-  /// A terminal's interrupt key also ends the program that writes into a pipe: the end of the pipe is then
+  /// A terminal's interrupt key also ends the program that writes into a pipe; the end of the pipe is then
   /// not the end of the input.
   private func endWasInterrupted() -> Bool {
     // The signal is on its way to a thread of this process.
@@ -120,7 +120,7 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
   }
 
   package func readAhead(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
-    // The next ordinary read from here meets the failure again, and reports it.
+    // The next ordinary read from here fails again, and reports the failure.
     (try? System.read(descriptor, at: offset, into: buffer, path: name)) ?? 0
   }
 

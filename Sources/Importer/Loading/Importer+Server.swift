@@ -6,16 +6,18 @@ extension Importer {
   /// is killed, the server crashes or connections are lost, and when any number of processes run the same
   /// import.
   ///
-  /// Several connections at once commit ranges of `options.batchSize` records (10,000 where nil), each with a
-  /// row that records the range, in tables beside the loaded one; see `docs/distributed.md`.
+  /// Several connections commit ranges of `options.batchSize` records (10,000 if nil) concurrently, each with
+  /// a row that records the range, in tables beside the loaded one; see `docs/distributed.md`.
   /// `options.database` is ignored.
+  ///
+  /// Thread rule: any thread; it starts threads of its own and returns when they have ended.
   ///
   /// - Parameters:
   ///   - options: the inputs, and how to read them.
   ///   - server: the server, its table and how to load it.
-  ///   - report: set to the results of the import; after a failure, to what is committed.
-  /// - Complexity: time follows the input's bytes; memory is bounded by `server.connections` + 1 batches of
-  ///   at most 16 MiB of input.
+  ///   - report: receives the results of the import; after a failure, of what is committed.
+  /// - Complexity: time O(bytes of the inputs); memory: `server.connections` + 1 batches of at most 16 MiB of
+  ///   input.
   /// - Throws: `ServerError` for the server, `ImportError` for an input or the options, `SystemError` for the
   ///   rejects files.
   public static func load(
@@ -31,21 +33,21 @@ extension Importer {
     if let failure = loader.failure { throw failure }
   }
 
-  /// Loads objects of a table into a table of a PostgreSQL server, as the other `load` does with inputs: each
-  /// exactly once, by the same lanes, and with `options.resume` from the point that an earlier run reached.
-  /// Values are sent by their meaning.
+  /// Loads objects of a table into a table of a PostgreSQL server, as `load(_:into:report:)` does with
+  /// inputs: each exactly once, by the same lanes, and with `options.resume` from the point that an earlier
+  /// run reached. Values are sent by their meaning.
   ///
   /// - Parameters:
-  ///   - table: of a snapshot, which does not change meanwhile.
-  ///   - path: of its file. The path and the table's name identify the input in the server's tables.
-  ///   - exporter: which objects and columns, in which order; its format is ignored.
-  ///   - options: as the other `load` takes them; `options.inputs` is ignored, `options.table` is the
-  ///     server's.
+  ///   - table: a table of a snapshot, which does not change meanwhile.
+  ///   - path: the path of its file. The path and the table's name identify the input in the server's tables.
+  ///   - exporter: the objects and columns, and their order; its format is ignored.
+  ///   - options: as for `load(_:into:report:)`; `options.inputs` is ignored, `options.table` is the server's
+  ///     table.
   ///   - server: the server, its table and how to load it.
-  ///   - report: set to the results of the import; after a failure, to what is committed.
-  /// - Complexity: as the other `load`, and as `TableExporter.run`.
-  /// - Throws: as the other `load`; `QueryError`, and `ImportError.tableFailed` where the table cannot be
-  ///   read.
+  ///   - report: receives the results of the import; after a failure, of what is committed.
+  /// - Complexity: that of `load(_:into:report:)` and of `TableExporter.run`.
+  /// - Throws: the errors of `load(_:into:report:)`; `QueryError`, and `ImportError.tableFailed` when the
+  ///   table cannot be read.
   public static func load(
     _ table: Table, in path: String, _ exporter: TableExporter, _ options: ImportOptions,
     into server: ServerOptions, report: inout ImportReport
@@ -60,10 +62,10 @@ extension Importer {
 
   /// The calling thread's run and its result.
   private final class Loader: @unchecked Sendable {
-    // @unchecked: one thread at a time, ordered by the thread's start and `join`.
+    // @unchecked: used by one thread at a time, ordered by the thread's start and `join`.
     var run: ServerRun
     private(set) var failure: (any Error)?
-    /// Kept from one input to the next.
+    /// Kept between inputs.
     private let memory = ChunkMemoryPool.shared()
 
     init(_ run: ServerRun) { self.run = run }

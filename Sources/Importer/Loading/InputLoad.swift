@@ -1,9 +1,9 @@
 import Base
 import Engine
 
-/// One input on its way into a server's table.
+/// The loading of one input into a server's table.
 ///
-/// Thread rule: confined to the thread that puts ranges together.
+/// Thread rule: confined to the thread that assembles ranges.
 final class InputLoad {
   private let options: ImportOptions
   private let server: ServerOptions
@@ -18,7 +18,7 @@ final class InputLoad {
   private let claims: InputClaims
   private let plan: ImportPlan
   private let load: LoadPlan
-  /// The report of this input, as far as this run got.
+  /// The report of this input, as far as this run has read it.
   private(set) var report = ImportReport()
   private var tally: PieceTally
   private var isComplete = false
@@ -90,16 +90,16 @@ final class InputLoad {
 
   // MARK: Loading
 
-  /// Loads the records that the server does not have.
+  /// Loads the records that the server lacks.
   ///
   /// - Parameters:
-  ///   - rejected: the number of rejects of the inputs before.
-  ///   - before: the report of the inputs before.
-  ///   - rejects: names the files for the rejects of this input.
+  ///   - rejected: the number of rejects of the earlier inputs.
+  ///   - before: the report of the earlier inputs.
+  ///   - rejects: chooses the files for the rejects of this input.
   func run(rejected: Int, before: ImportReport, rejects: inout RejectNamer) throws {
     let budget = RejectBudget(options.maxRejects, rejected: rejected + claim.counts.rejected)
-    // The order of two rows of a key decides which of them is in the table; a row that another one refers to
-    // has to be there first.
+    // The order of two rows with one key decides which of them is in the table; a row to which another one
+    // refers must be there first.
     let isOrdered = !options.keys.isEmpty || load.refersToItself
     let lanes = isOrdered ? 1 : min(server.connections, load.engine.mostLanes)
     let claimed = try ClaimedLoad(load, claim, claims, lanes: lanes, budget)
@@ -108,7 +108,7 @@ final class InputLoad {
       do {
         try read(claimed, budget, before)
       } catch {
-        // Ranges that were handed over are still committed; the first failure is thrown.
+        // Ranges that were passed on are still committed; the first failure is thrown.
         _ = try? claimed.finish(shouldStop: options.shouldStop)
         throw error
       }
@@ -133,12 +133,12 @@ final class InputLoad {
       report.isInterrupted = true
       return
     }
-    // Rejects in the server's tables are the user's only once they are in the files.
+    // The user has the rejects in the server's tables only once they are in the files.
     if claimed.allCounts.rejected > 0 { try writeRejects([], &rejects) }
     try claimed.end(at: end)
   }
 
-  /// Reads the input, and hands its ranges over.
+  /// Reads the input, and passes its ranges on.
   private func read(_ claimed: ClaimedLoad, _ budget: RejectBudget, _ before: ImportReport) throws {
     let work = Pipeline.Work(
       opened.splitter, plan, options, isSmall: file.isSmall, threads, times)
@@ -164,11 +164,11 @@ final class InputLoad {
     range = open
     end = (piece.byteEnd, piece.checksum)
     try tally.add(piece)
-    // Rejects of ranges that the server has are counted already.
+    // Rejects of ranges that the server has are already counted.
     if !claimed.has(open.firstRecord), budget.add(piece.rejects) { throw TooManyRejects() }
   }
 
-  /// Hands a range over; false when the import is to stop here.
+  /// Passes a range on; returns false when the import must stop here.
   private func submit(
     _ range: CopyRange, _ claimed: ClaimedLoad, _ budget: RejectBudget, _ before: ImportReport
   ) throws -> Bool {

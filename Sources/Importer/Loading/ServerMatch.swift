@@ -8,8 +8,8 @@ struct ServerMatch {
   let columns: [ImportPlan.PlannedColumn]
   private let ownCount: Int
 
-  /// - Throws: `ServerError` for a column that the table does not have or that cannot be written;
-  ///   `ImportError.missingColumn` for one that the table needs, `.noSuchColumn` for one that only options
+  /// - Throws: `ServerError` for a column that the table lacks or that cannot be written;
+  ///   `ImportError.missingColumn` for one that the table requires, `.noSuchColumn` for one that only options
   ///   name.
   init(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, _ table: ServerTable, server: String
@@ -83,7 +83,7 @@ struct ServerMatch {
     return columns
   }
 
-  /// The spellings of null in a column, where the values beside them fit the table's type.
+  /// The spellings of null in a column whose other values fit the table's type.
   private static func missing(
     _ found: ImportPlan.PlannedColumn, _ planned: ImportPlan.PlannedColumn
   ) -> MissingValues? {
@@ -129,7 +129,7 @@ struct ServerMatch {
         + (table.columns.count > 20 ? ", ..." : "") + advice)
   }
 
-  /// A digest of everything that decides what a record of the input becomes.
+  /// A digest of everything that decides how a record of the input is loaded.
   func digest(_ file: InputFile, _ opened: InputPlanner.Opened, _ options: ImportOptions) -> String
   {
     var writer = ByteWriter()

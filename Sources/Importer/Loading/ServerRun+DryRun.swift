@@ -1,10 +1,10 @@
 import Base
 import Engine
 
-/// Dry runs: inputs are read as for an import, and nothing is written.
+/// Dry runs: inputs are read as in an import, and nothing is written.
 extension ServerRun {
   /// Reads all inputs as an import into the table would, and writes nothing. It cannot find rows that the
-  /// server itself would refuse: it asks the server about the table alone.
+  /// server would reject, as it reads only the table's definition from the server.
   mutating func readAll(_ session: ServerSession) throws {
     let found = try foundTable(session)
     let table = try found.map { try withMissingColumns($0) } ?? plannedTable(session)
@@ -22,7 +22,7 @@ extension ServerRun {
     if options.truncate, found != nil, report.imported == 0 { try refuseEmptying(table, session) }
   }
 
-  /// The table as it would be made.
+  /// The table as it would be created.
   private mutating func plannedTable(_ session: ServerSession) throws -> ServerTable {
     let types = try typesToMake()
     let place = try session.use { try ServerTable.place(tableName, $0) }

@@ -1,10 +1,10 @@
 import Base
 import Engine
 
-/// The table that inputs go into: an existing one, one made from their types, or one given the missing
-/// columns.
+/// The table for the inputs: an existing one, one created with their types, or one with missing columns
+/// added.
 extension ServerRun {
-  /// The existing table; nil where it is to be made.
+  /// The existing table; nil when it is to be created.
   func foundTable(_ session: ServerSession) throws -> ServerTable? {
     if var table = try session.use({ try ServerTable.find(tableName, $0) }) {
       try table.check(
@@ -24,8 +24,8 @@ extension ServerRun {
     return nil
   }
 
-  /// Makes the table. With a distribution column it is made and distributed in one transaction, so that no
-  /// failure leaves a table on one machine alone.
+  /// Creates the table. With a distribution column it is created and distributed in one transaction, so that
+  /// no failure leaves a table on one machine alone.
   private func make(_ types: [(name: String, type: ColumnType)], _ session: ServerSession) throws {
     let place = try session.use { try ServerTable.place(tableName, $0) }
     let statement = try ServerTable.creation(
@@ -40,7 +40,7 @@ extension ServerRun {
       do {
         try connection.run(all)
       } catch let error as ServerError where ["42P07", "23505"].contains(error.sqlState) {
-        // Another process has made it, or this process in a try whose answer was lost.
+        // Another process has created it, or an attempt of this process whose answer was lost.
         connection.rollBack()
       } catch let error as ServerError where distribution != nil && error.sqlState == "42883" {
         throw error.saying(
@@ -50,7 +50,7 @@ extension ServerRun {
     }
   }
 
-  /// The columns of the table to make.
+  /// The columns of the table to create.
   mutating func typesToMake() throws -> [(name: String, type: ColumnType)] {
     try table?.columns.map { ($0.name, $0.type) } ?? scanned().types
   }
@@ -110,7 +110,7 @@ extension ServerRun {
       try table.addition(
         of: column.name, column.type, isNumeric: server.makesNumeric, server: target.shown)
     }
-    // Each column is added by itself, and only if it is missing: other processes may do the same at once.
+    // Each column is added on its own, and only if it is missing: other processes may do the same at once.
     for statement in statements {
       try session.use { connection in
         do { try connection.run(statement) } catch let error as ServerError
@@ -121,14 +121,14 @@ extension ServerRun {
     return try foundTable(session) ?? table
   }
 
-  /// The columns to add: of any name with `newColumns`, else only those of surplus fields. None where an
-  /// input has other columns that the table lacks: the import is refused then.
+  /// The columns to add: with any name if `newColumns`, otherwise only those for surplus fields. None when an
+  /// input has other columns that the table lacks, for which the import is refused.
   mutating func missingColumns(_ table: ServerTable) throws -> [(name: String, type: ColumnType)] {
     let known = Set(table.columns.map(\.name))
     guard self.table == nil, options.newColumns || options.ragged == .extend else { return [] }
     let areNew = try !names().allSatisfy(known.contains)
     if areNew, !options.newColumns { return [] }
-    // An input that can be read only once gets no new columns: its longer records are rejected.
+    // An input that can be read only once gets no new columns; its longer records are rejected.
     let canScan = files.allSatisfy(\.canBeReadAgain)
     guard areNew || (options.ragged == .extend && canScan) else { return [] }
     return try scanned().types.filter { !known.contains($0.name) }

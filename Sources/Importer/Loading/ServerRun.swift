@@ -3,7 +3,7 @@ import Engine
 
 /// One call of `Importer.load`.
 ///
-/// Thread rule: confined; the thread that calls `run` puts ranges together.
+/// Thread rule: confined; the thread that calls `run` assembles ranges.
 struct ServerRun {
   var options: ImportOptions
   let server: ServerOptions
@@ -15,13 +15,13 @@ struct ServerRun {
   let threads = PipelineThreads()
   let times = SerialTimes()
   private let started = System.monotonicNanoseconds
-  /// Inputs that can be read only once, and were opened to look at them before they are loaded.
+  /// Inputs that can be read only once, and were opened to examine them before loading.
   var pipes: [Int: InputPlanner.Opened] = [:]
   /// The bytes of all inputs; nil when one is a pipe or compressed.
   let bytesTotal: Int?
-  /// Inputs that another process was seen loading.
+  /// Inputs that another process was loading.
   private var others: Set<Int> = []
-  /// The only input, where it is a table of a Sheaf file.
+  /// The only input, if it is a table of a Sheaf file.
   let table: TableInput?
 
   init(_ options: ImportOptions, _ server: ServerOptions, _ table: TableInput? = nil) throws {
@@ -30,7 +30,7 @@ struct ServerRun {
     self.options = options
     self.options.begun = ImportOptions.now
     self.server = server
-    // `database` is the other destination's: nothing may be looked up there.
+    // `database` is the other destination's path, at which nothing may be looked up.
     self.options.database = ""
     if options.batchSize == nil { self.options.batchSize = .records(ServerOptions.batchRecords) }
     files = try table.map { [try Self.file($0, options)] } ?? InputFile.list(options.inputs)
@@ -51,7 +51,7 @@ struct ServerRun {
     try lookAtInputs()
   }
 
-  /// A table as an input; with the identity of its file, so that no rejects are written over it.
+  /// A table as an input, with the identity of its file, so that no rejects are written over it.
   private static func file(_ table: TableInput, _ options: ImportOptions) throws -> InputFile {
     let status = try System.statusIfPresent(path: options.database)
     return InputFile(
@@ -59,7 +59,7 @@ struct ServerRun {
       in: status.map { FileIdentity(device: $0.device, inode: $0.inode) })
   }
 
-  /// Refuses options that contradict each other, and those for files alone.
+  /// Refuses options that contradict each other, and those for files only.
   private static func check(_ options: ImportOptions, _ server: ServerOptions) throws {
     guard !options.inputs.isEmpty else {
       throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
@@ -102,7 +102,7 @@ struct ServerRun {
     }
   }
 
-  /// Checks the header first: an input without a usable one must not leave a table behind.
+  /// Checks the headers first: an input without a usable one must not leave a table.
   private mutating func lookAtInputs() throws {
     for (index, file) in files.enumerated() {
       do {
@@ -207,9 +207,9 @@ struct ServerRun {
     }
   }
 
-  /// Whether any record replaces those that `truncate` removes.
+  /// Returns whether any record replaces those that `truncate` removes.
   ///
-  /// - Throws: also where an input does not fit the table.
+  /// - Throws: also when an input does not fit the table.
   private mutating func haveRecords(_ table: ServerTable) throws -> Bool {
     var haveRecords = false
     for (index, file) in files.enumerated() {
@@ -225,7 +225,7 @@ struct ServerRun {
     return haveRecords
   }
 
-  /// Refuses to leave a table that has rows empty, unless options allow it.
+  /// Refuses to empty a table that has rows, unless options allow it.
   func refuseEmptying(_ table: ServerTable, _ session: ServerSession) throws {
     if options.allowsEmpty { return }
     let found = try session.use {
@@ -297,7 +297,7 @@ struct ServerRun {
     if report.rejects == nil { report.rejects = own.rejects }
   }
 
-  /// Skips an input that is in the table already, if it has not changed since.
+  /// Skips an input that is already in the table, if it has not changed since.
   private mutating func passOver(_ index: Int, _ input: ServerInput, _ claims: InputClaims) throws {
     let file = files[index]
     let end = try claims.end(input)
@@ -349,7 +349,7 @@ private struct ClaimWait {
     patience = Patience(seconds: limit, notice: notice, shouldStop: shouldStop)
   }
 
-  /// Waits half a second; the lease may have ended then.
+  /// Waits half a second, in which the lease may end.
   mutating func pause(_ input: String, _ owner: String, server: String) throws {
     let end = System.monotonicNanoseconds &+ 500_000_000
     do throws(Patience.Refusal) {
@@ -369,11 +369,11 @@ private struct ClaimWait {
   }
 }
 
-/// The seconds that operations under way have left once an import is interrupted.
+/// The seconds that current operations have left once an import is interrupted.
 ///
 /// Thread rule: any thread.
 private final class StopGrace: @unchecked Sendable {
-  // @unchecked: `limit` is guarded by `lock`.
+  // @unchecked: `lock` guards `limit`.
   private let shouldStop: @Sendable () -> Bool
   private let lock = Lock()
   private var limit: SilenceLimit?

@@ -1,9 +1,9 @@
 import Base
 import Engine
 
-/// Loads the same inputs again and again into a server's table, to measure the speed.
+/// Loads the same inputs repeatedly into a server's table, to measure the speed.
 ///
-/// The table lies in a schema of its own, with its checkpoint tables; `end` removes all of it.
+/// The table is in a schema of its own, with its checkpoint tables; `end` removes everything.
 ///
 /// Thread rule: one thread at a time.
 package final class ServerTrial {
@@ -12,10 +12,10 @@ package final class ServerTrial {
   private let session: ServerSession
   private let schema: String
 
-  /// Makes the schema and the table, and loads the inputs once: this finds the types, and brings the files
+  /// Creates the schema and the table, and loads the inputs once, to find the types and to bring the files
   /// into memory.
   ///
-  /// - Throws: as `Importer.load`.
+  /// - Throws: the errors of `Importer.load`.
   package init(_ options: ImportOptions, into server: ServerOptions) throws {
     schema = "sheaf_tune_" + String(UInt64.random(in: 0 ... .max), radix: 16)
     var options = options
@@ -40,7 +40,7 @@ package final class ServerTrial {
 
   /// Loads the inputs into the empty table.
   ///
-  /// - Throws: as `Importer.load`; `ImportError.interrupted`.
+  /// - Throws: the errors of `Importer.load`; `ImportError.interrupted`.
   package func run(
     batchRecords: Int, connections: Int, _ durability: Durability
   ) throws -> ImportReport {
@@ -56,12 +56,12 @@ package final class ServerTrial {
     return report
   }
 
-  /// Removes everything that was made.
+  /// Removes everything that was created.
   ///
-  /// - Returns: the name of the schema, where it could not be removed.
+  /// - Returns: the name of the schema, if it could not be removed.
   @discardableResult
   package func end() -> String? {
-    // With a session of its own: this must work also once the measuring is interrupted.
+    // In a session of its own, which must also work after an interruption.
     let last = ServerSession(
       session.target, retrySeconds: 5, isStopping: { false }, isAbandoned: { false })
     session.close()

@@ -1,13 +1,13 @@
 import Engine
 
-/// The names and types of the columns of all inputs together, found by reading them once: a server's table
-/// needs its types before the first row.
+/// The names and types of the columns of all inputs together, found by reading them once, since a server's
+/// table needs its types before the first row.
 struct TypeScan {
   /// The facts found about a column.
   private struct Found {
     let name: String
     var classes: TypeSet
-    /// nil: all values so far are null.
+    /// Nil: all values so far are null.
     var reading: Reading?
   }
 
@@ -16,7 +16,7 @@ struct TypeScan {
 
   init(_ options: ImportOptions) { self.options = options }
 
-  /// Names and types, in the order in which the inputs have them.
+  /// Names and types, in the inputs' order.
   var types: [(name: String, type: ColumnType)] {
     columns.map { ($0.name, $0.reading?.type ?? .text) }
   }
@@ -70,7 +70,7 @@ struct TypeScan {
   private static func common(_ one: Found, _ other: Found) -> Reading? {
     guard let first = one.reading else { return other.reading }
     guard let second = other.reading else { return first }
-    // Each input may spell values in its own way; their meanings have one type.
+    // Each input may have its own spellings; their meanings have one type.
     if first.type == second.type { return first }
     if first.notation == nil, second.notation == nil {
       return Reading(one.classes.union(other.classes).inferredType ?? .text)
