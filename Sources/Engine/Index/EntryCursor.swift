@@ -1,19 +1,19 @@
 import Base
 
-/// Iterates over the entries of a run in order, beginning at an entry that is looked up.
+/// Iterates over the entries of a run in order, from an entry that is looked up.
 ///
-/// For runs in which many entries share a code, so that entries of one code may lie in several leaves.
+/// For runs in which many entries share a code, so that entries of one code may be in several leaves.
 ///
 /// Thread rule: confined, while the version is held.
 package struct EntryCursor {
   private let blocks: IndexBlocks
   private let run: IndexRun
-  /// The path to the present leaf: nodes, and the next child in each.
+  /// The path to the current leaf: nodes, and the next child in each.
   private var path: [(node: Node, next: Int)] = []
   private var leaf: IndexLeaf?
   private var row = 0
   private var isPlaced = false
-  /// Consecutive leaves are each read once: more bytes than the file has mean damage.
+  /// Consecutive leaves are each read once, so more bytes than the file has mean damage.
   private var budget: UInt64
 
   package init(_ run: IndexRun, _ blocks: IndexBlocks) {
@@ -24,7 +24,7 @@ package struct EntryCursor {
 
   /// Moves to the first entry that is not below the given one.
   ///
-  /// - Parameter entry: not below the one given before.
+  /// - Parameter entry: not less than the previous one.
   /// - Complexity: O(log entries), and O(leaves between) within one code.
   /// - Throws: `BlockError` when a block on the way is damaged.
   package mutating func seek(_ entry: IndexEntry) throws(BlockError) {
@@ -33,21 +33,21 @@ package struct EntryCursor {
       try descend(to: entry.code)
       return try skip(to: entry)
     }
-    // The cursor is behind the last entry.
+    // The cursor is after the last entry.
     guard let leaf else { return }
-    // Leaves of one code are read one by one, others are found from the top.
+    // Leaves of one code are read in sequence, others are found from the root.
     if leaf[leaf.rowCount - 1] < entry, let next = nextFirstCode, next < entry.code {
       try descend(to: entry.code)
     }
     try skip(to: entry)
   }
 
-  /// The present entry; nil behind the last.
+  /// The current entry; nil after the last.
   package var current: IndexEntry? {
     leaf.flatMap { row < $0.rowCount ? $0[row] : nil }
   }
 
-  /// The present entry, after which it moves to the next one; nil behind the last.
+  /// Returns the current entry and moves to the next one; nil after the last.
   package mutating func next() throws(BlockError) -> IndexEntry? {
     while let leaf {
       if row < leaf.rowCount {
@@ -59,7 +59,7 @@ package struct EntryCursor {
     return nil
   }
 
-  /// How many entries have codes below a given one. The position is lost.
+  /// The number of entries with codes below a given one. The position is lost.
   ///
   /// - Complexity: O(log entries), and O(leaves) within one code at its beginning.
   package mutating func count(below code: Int64) throws(BlockError) -> UInt64 {
@@ -97,7 +97,7 @@ package struct EntryCursor {
     return partitionPoint(low..<high) { leaf[$0].object >= entry.object }
   }
 
-  /// The first code of the leaf behind the present one; nil behind the last leaf.
+  /// The first code of the next leaf; nil after the last leaf.
   private var nextFirstCode: Int64? {
     path.last { $0.next < $0.node.entryCount }.map { $0.node.firstKey($0.next) }
   }

@@ -4,12 +4,11 @@ extension IndexEntry {
   /// A digit's bits: its counters stay in the first cache.
   private static let digitBits = 11
 
-  /// Sorts entries by code. When the objects ascend already, as keys in the order of an input do, it sorts
-  /// digit by digit from the lowest on. Each pass keeps the order of the one before (LSD radix sort; Knuth,
+  /// Sorts entries by code. If the objects already ascend, as for keys in the order of an input, it sorts
+  /// digit by digit, from the lowest. Each pass keeps the order of the previous one (LSD radix sort; Knuth,
   /// "The Art of Computer Programming", volume 3, 5.2.5), so that objects of one code stay ascending.
   ///
-  /// - Complexity: O(n) for each 11 bits that the codes differ in; O(n log n) where the objects do
-  ///   not ascend.
+  /// - Complexity: O(n) for each 11 bits in which the codes differ; O(n log n) if the objects do not ascend.
   package static func sort(_ entries: inout [IndexEntry]) {
     guard entries.count >= fewEntries, let bounds = bounds(entries) else { return entries.sort() }
     if bounds.areSorted { return }
@@ -50,7 +49,7 @@ extension IndexEntry {
 
   /// Moves entries to their places by one digit of their codes.
   ///
-  /// - Returns: false, without any move, when all have the same digit.
+  /// - Returns: false, without any move, when all entries have the same digit.
   private static func pass(
     _ source: UnsafeMutablePointer<IndexEntry>, _ target: UnsafeMutablePointer<IndexEntry>,
     _ count: Int, _ starts: UnsafeMutableBufferPointer<Int32>, base: Int64, _ shift: Int

@@ -1,10 +1,10 @@
-/// Finds codes in a run, in ascending order: each node and leaf is opened once, however many codes lie in it.
+/// Finds codes in a run, in ascending order: each node and leaf is opened once, however many codes are in it.
 ///
 /// Thread rule: confined, while the version is held.
 package struct IndexCursor {
   private let blocks: IndexBlocks
   private let run: IndexRun
-  /// The path to the present leaf; `limit` is the first code that is no longer below a node.
+  /// The path to the current leaf; `limit` is the first code after a node's codes.
   private var path: [(node: Node, limit: Int64)] = []
   private var leaf: IndexLeaf?
   private var leafLimit = Int64.min
@@ -20,7 +20,7 @@ package struct IndexCursor {
   /// Calls `body` with the object of each entry that has this code.
   ///
   /// - Parameter code: not below the previous one.
-  /// - Throws: `BlockError` when a block on the way is damaged; what `body` throws.
+  /// - Throws: `BlockError` when a block on the way is damaged; the errors of `body`.
   /// - Complexity: O(log entries).
   package mutating func find(_ code: Int64, _ body: (Int64) throws -> Void) throws {
     guard code >= run.firstCode, code <= run.lastCode else { return }
@@ -63,8 +63,8 @@ extension IndexRun {
   ///
   /// - Parameters:
   ///   - codes: ascending.
-  ///   - body: gets a position in `codes`, and an object.
-  /// - Returns: how many leaves it has opened.
+  ///   - body: receives an index in `codes`, and an object.
+  /// - Returns: the number of leaves that it has opened.
   @discardableResult
   package func find(
     _ codes: some RandomAccessCollection<Int64>, _ blocks: IndexBlocks,

@@ -29,9 +29,9 @@ package struct IndexEntry: Sendable, Equatable, Comparable, BitwiseCopyable {
 ///           a packed integer for each row: its object minus the base
 ///     end   8 zeros, so that a row is read with loads of 8 bytes
 ///
-/// Codes do not descend; objects of one code ascend. All rows of one code lie in one leaf.
+/// Codes do not descend; objects of one code ascend. All rows of one code are in one leaf.
 ///
-/// Unsafe for speed: it keeps a pointer into the block, which must stay valid. Whatever its bytes say,
+/// Unsafe for speed: it keeps a pointer into the block, which must stay valid. Whatever its bytes are,
 /// nothing outside of them is read.
 package struct IndexLeaf {
   package static let kind: UInt8 = 0x49
@@ -74,7 +74,7 @@ package struct IndexLeaf {
     }
   }
 
-  /// A row's code minus the first one; damaged bytes may make it any number.
+  /// A row's code minus the first one; from damaged bytes it may be any number.
   @inline(__always)
   private func offset(_ row: Int) -> Int64 {
     Int64(truncatingIfNeeded: codes[row]) &+ Int64(row &* codeStep)
@@ -89,7 +89,7 @@ package struct IndexLeaf {
 
   /// The first row whose code is not below `code`; `rowCount` when all are.
   ///
-  /// Hashes are spread evenly, so a guess from the distance is off by a few rows only.
+  /// Hashes are evenly distributed, so a guess by interpolation misses by a few rows only.
   ///
   /// - Parameter start: rows before it are known to have lower codes.
   package func firstRow(notBelow code: Int64, from start: Int = 0) -> Int {
@@ -134,7 +134,7 @@ package struct IndexLeaf {
   /// The first contradiction in the rows; nil when they ascend and a writer may have written them.
   package func inconsistency() -> String? { inconsistency(of: entries()) }
 
-  /// The same, of its entries.
+  /// The first contradiction in the given entries of the rows.
   func inconsistency(of entries: [IndexEntry]) -> String? {
     if entries[0].code != firstCode { return "the first code is not that of its first row" }
     var last = IndexEntry(code: firstCode, object: .min)
@@ -153,7 +153,7 @@ package struct IndexLeaf {
 
   /// Encodes ascending entries.
   ///
-  /// - Precondition: there is at least one, and at most 2^20.
+  /// - Precondition: there are 1 to 2^20 entries.
   static func encode(_ entries: UnsafeBufferPointer<IndexEntry>, into output: inout OutputBuffer) {
     let first = entries[0].code
     let count = entries.count

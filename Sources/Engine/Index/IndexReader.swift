@@ -2,8 +2,8 @@ import Base
 
 /// The entries of an index, in a version or a transaction, for looking codes up.
 ///
-/// Entries are hints, as `ValueIndex` and `KeyIndex` explain: an object may be gone or have another value by
-/// now.
+/// Entries are hints, as `ValueIndex` and `KeyIndex` explain: an object may have been deleted or have another
+/// value now.
 ///
 /// Thread rule: confined, while the version is held; in a transaction, until the index is changed.
 package struct IndexReader {
@@ -19,7 +19,7 @@ package struct IndexReader {
     self.pending = pending
   }
 
-  /// How many entries have such codes, including outdated ones.
+  /// The number of entries with such codes, including outdated ones.
   ///
   /// - Complexity: O(log entries) for each run; no entry is read.
   /// - Throws: `BlockError` when a block of the index is damaged.
@@ -36,9 +36,9 @@ package struct IndexReader {
     return count
   }
 
-  /// Calls `body` with the object of every entry with such a code; perhaps several times with the same one.
+  /// Calls `body` with the object of every entry with such a code, perhaps repeatedly with the same object.
   ///
-  /// - Throws: `BlockError`; what `body` throws ends the loop.
+  /// - Throws: `BlockError`; the errors of `body`, which end the loop.
   package func forEachObject(
     _ codes: ClosedRange<Int64>, _ body: (Int64) throws -> Void
   ) throws {

@@ -2,14 +2,14 @@ import Base
 
 /// A part of an index: a B+ tree of entries that were written together.
 ///
-/// A tree whose keys come in random order would be rewritten almost whole by every commit. So each commit
+/// A tree with keys in random order would be rewritten almost completely by every commit. So each commit
 /// writes a run of its own, and now and then runs of similar size are merged into a larger one
 /// (`MergePolicy`), as in the log-structured merge-tree (O'Neil and others, 1996).
 package struct IndexRun: Sendable, Equatable {
-  /// A node of level 1 or more, whose keys are codes; below level 1 lie `IndexLeaf`s.
+  /// A node of level 1 or more, whose keys are codes; `IndexLeaf`s are below level 1.
   package var root: TreeRoot
-  /// No code is higher: higher codes need no look into the run. The last entry may have a lower one, since a
-  /// merge takes over leaves without reading them.
+  /// No code is higher, so higher codes are not looked up in the run. The last entry may have a lower one,
+  /// since a merge adopts leaves without reading them.
   package var lastCode: Int64
 
   package init(root: TreeRoot, lastCode: Int64) {
@@ -20,7 +20,7 @@ package struct IndexRun: Sendable, Equatable {
   package var count: UInt64 { root.count }
   package var firstCode: Int64 { root.entry.firstKey }
 
-  /// False for a code that needs no look into the run, as for most new ascending keys.
+  /// Returns false for a code that is above all codes of the run, like most new ascending keys.
   @inline(__always)
   package func reaches(_ code: Int64) -> Bool { code >= firstCode && code <= lastCode }
 
@@ -96,7 +96,7 @@ package struct IndexBlocks: Sendable {
     return leaf
   }
 
-  /// A leaf's entries, read as a copy: see `BlockReader.withCopy`.
+  /// A leaf's entries, read from a copy: see `BlockReader.withCopy`.
   package func entries(_ entry: NodeEntry) throws -> [IndexEntry] {
     try blocks.withCopy(of: entry.reference, end: end) { bytes in
       let leaf = try leaf(entry, bytes)
@@ -106,7 +106,7 @@ package struct IndexBlocks: Sendable {
     }
   }
 
-  /// A node's entries, read as a copy.
+  /// A node's entries, read from a copy.
   package func children(_ entry: NodeEntry, level: Int) throws -> [NodeEntry] {
     try blocks.withCopy(of: entry.reference, end: end) { bytes in
       let node = try Node(bytes, of: entry, level: level, repeats: true, path: blocks.storage.path)
@@ -116,8 +116,8 @@ package struct IndexBlocks: Sendable {
 
   /// Calls `visit` with every block of a run: nodes with their level, leaves with level 0.
   ///
-  /// Reads nodes only. The blocks visited may not add up to more bytes than the version has, so a hostile
-  /// file cannot make it run on.
+  /// Reads only nodes. The blocks visited may not add up to more bytes than the version has, so a hostile
+  /// file cannot make it run forever.
   package func walk(_ run: IndexRun, _ visit: (NodeEntry, _ level: Int) throws -> Void) throws {
     var pending = PendingBlocks(from: run.root.entry, level: run.root.level, end: end)
     do {
@@ -138,9 +138,9 @@ package struct IndexBlocks: Sendable {
 }
 
 extension BlockReader {
-  /// The entries of a node, read as a copy.
+  /// The entries of a node, read from a copy.
   ///
-  /// - Parameter isIndex: whether the node is one of a run, not of a table's tree.
+  /// - Parameter isIndex: true for a node of a run, false for a node of a table's tree.
   package func children(
     of entry: NodeEntry, level: Int, isIndex: Bool, end: UInt64
   ) throws -> [NodeEntry] {

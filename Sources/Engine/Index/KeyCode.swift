@@ -1,11 +1,11 @@
 /// Makes the number by which an index refers to a primary key: its *code*.
 ///
-/// A key that is spelled as a short canonical integer has that integer as its code, so ascending identifiers
-/// fill an index from left to right. Any other key has a hash of its bytes, keyed with the table's own random
-/// numbers: without them nobody can construct keys that share a code. Keys may still share one; a lookup
-/// compares spellings.
+/// A key spelled as a short canonical integer has that integer as its code, so ascending identifiers fill an
+/// index from left to right. Any other key has a hash of its bytes, keyed with random numbers of the table:
+/// without these, keys that share a code cannot be constructed. Keys may still share one; a lookup compares
+/// spellings.
 ///
-/// Codes lie between -2^62 and 2^60, so that the difference of any two fits 63 bits.
+/// Codes are between -2^62 and 2^60, so that the difference of any two fits into 63 bits.
 package struct KeyCode: Sendable, Equatable {
   /// The lowest code of a hash; all integers are above the highest one.
   static let firstHash: Int64 = -(1 << 62)
@@ -19,7 +19,7 @@ package struct KeyCode: Sendable, Equatable {
   /// The secret of the hash.
   package let low: UInt64
   package let high: UInt64
-  /// How many bits of a hash are kept.
+  /// The number of bits of a hash.
   package let bits: UInt8
 
   /// - Precondition: 0 <= `bits` <= `maximumBits`.
@@ -29,7 +29,7 @@ package struct KeyCode: Sendable, Equatable {
     self.bits = min(bits, Self.maximumBits)
   }
 
-  /// Stands for the codes of a table without a primary key.
+  /// The codes of a table without a primary key.
   package static let none = KeyCode(low: 0, high: 0, bits: 0)
 
   package static func random(bits: UInt8 = standardBits) -> KeyCode {
@@ -54,7 +54,7 @@ package struct KeyCode: Sendable, Equatable {
     Self.firstHash...Self.firstHash + Int64((1 as UInt64) << UInt64(bits) - 1)
   }
 
-  /// The number that up to 18 digits spell: no sign except a minus, no leading zeros, no `-0`.
+  /// The integer spelled by up to 18 digits: no sign except a minus, no leading zeros, not `-0`.
   static func integer(_ spelling: UnsafeRawBufferPointer) -> Int64? {
     let isNegative = spelling.first == 0x2D
     let start = isNegative ? 1 : 0
@@ -70,8 +70,8 @@ package struct KeyCode: Sendable, Equatable {
     return isNegative ? -value : value
   }
 
-  /// SipHash-1-3 by Jean-Philippe Aumasson and Daniel J. Bernstein: nobody can choose its 64 bits without the
-  /// secret.
+  /// SipHash-1-3 by Jean-Philippe Aumasson and Daniel J. Bernstein: without the secret, its 64 bits cannot be
+  /// chosen.
   func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     var state = SipState(low, high)
     var offset = 0

@@ -1,15 +1,15 @@
-/// Excludes most codes that a run does not have, without reading the run: a Bloom filter whose bits for one
-/// code lie in one block of four words (Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom
-/// Filters", 2007). A query costs one memory access, or two when a block crosses a cache line.
+/// Excludes most codes that a run lacks without reading the run: a Bloom filter whose bits for one code are
+/// in one block of four words (Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom Filters",
+/// 2007). A query costs one memory access, or two when a block crosses a cache line.
 ///
 /// Only the writer that wrote the run keeps the filter, in memory. So an import of new keys hardly ever reads
-/// the index: otherwise each of ten million random keys would be searched in every large run, whose pages
+/// the index: otherwise each of ten million random keys would be looked up in every large run, whose pages
 /// would all be mapped.
 ///
 /// Thread rule: a plain value; only the writer changes it.
 package struct KeyFilter: Sendable {
-  /// About one absent code in two hundred passes; with 10 bits in single words it was one in thirty, and
-  /// looking those up took a good part of an import's time at 10,000,000 keys.
+  /// About one absent code in two hundred passes. With 10 bits in single words it was one in thirty, and
+  /// looking these up took a considerable part of an import's time at 10,000,000 keys.
   private static let bitsEach = 12
   private static let blockWords = 4
   private var words: [UInt64]
@@ -33,7 +33,7 @@ package struct KeyFilter: Sendable {
     hash = (hash ^ (hash &>> 32)) &* 0xD6E8_FEB8_6659_FD93
     let blocks = UInt64(count / blockWords)
     let block = Int(truncatingIfNeeded: hash.multipliedFullWidth(by: blocks).high)
-    // The product has used the high bits: these are low ones, mixed once more.
+    // The product has used the high bits; these are low ones, mixed again.
     return (block &* blockWords, (hash &* 0xC2B2_AE3D_27D4_EB4F) &>> 16)
   }
 
@@ -58,10 +58,10 @@ package struct KeyFilter: Sendable {
     }
   }
 
-  /// False when the code was never inserted.
+  /// Returns false when the code was never inserted.
   package func mayContain(_ code: Int64) -> Bool {
     let (word, places) = Self.place(code, words: words.count)
-    // Each word ends at least half of the remaining absent codes.
+    // Each word excludes at least half of the remaining absent codes.
     for number in 0..<Self.blockWords {
       let bits = Self.bits(places, UInt64(truncatingIfNeeded: number))
       if words[word &+ number] & bits != bits { return false }

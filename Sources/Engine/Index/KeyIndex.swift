@@ -4,20 +4,18 @@
 /// key was changed, stays until a merge finds it among others of its code, or until there are too many such
 /// entries. So a deletion writes nothing here. But every existing object has its entry.
 ///
-/// Thread rule: only the transaction's thread uses it.
+/// Thread rule: only the transaction's thread.
 package final class KeyIndex {
   private let runSet: RunSet
-  /// All entries of small runs, and those that are not in a run yet, once more than a few keys were looked
-  /// up.
+  /// All entries of small runs, and those that are in no run yet, once more than a few keys were looked up.
   private let recent: RecentKeys
-  // Unchecked: every key that is looked up asks, and nothing that is called while it changes accesses it
-  // again.
+  // Unchecked: every lookup reads it, and no function called during a change accesses it again.
   @exclusivity(unchecked) private var recentIsReady = false
 
   /// - Parameters:
-  ///   - runs: those of the version that the transaction began from.
-  ///   - baseEnd: that version's end.
-  ///   - recent: the entries that an earlier transaction kept, if it did.
+  ///   - runs: the runs in the transaction's base.
+  ///   - baseEnd: the end of the base.
+  ///   - recent: the entries kept by an earlier transaction; nil when there are none.
   package init(
     runs: [IndexRun], writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64,
     limits: IndexLimits, recent: RecentKeys?
@@ -39,7 +37,7 @@ package final class KeyIndex {
   /// An empty index in the same transaction.
   package func makeEmpty() -> KeyIndex { KeyIndex(runSet.makeEmpty()) }
 
-  /// Makes the codes for a table that gets a key.
+  /// Makes the code for a table that gets a key.
   package func newKeyCode() -> KeyCode { limits.keyCode ?? .random() }
 
   // MARK: Finding
@@ -49,9 +47,9 @@ package final class KeyIndex {
   /// Calls `body` with every object that may have one of some keys.
   ///
   /// - Parameters:
-  ///   - codes: the keys' codes, ascending if `asksInOrder` says so.
-  ///   - passedOver: the roots of the large runs in which the keys were looked up already.
-  ///   - body: gets a position in `codes`, and an object.
+  ///   - codes: the codes of the keys, ascending if `asksInOrder` returns true.
+  ///   - passedOver: the roots of the large runs in which the keys were already looked up.
+  ///   - body: receives an index in `codes`, and an object.
   /// - Throws: `BlockError` when a block of the index is damaged.
   package func find(
     _ codes: some RandomAccessCollection<Int64>, passingOver passedOver: [BlockReference] = [],
@@ -106,24 +104,25 @@ package final class KeyIndex {
   /// The filters of the large runs, for lookups outside the transaction.
   package var filters: [BlockReference: KeyFilter] { recent.filters }
 
-  /// The roots of the runs that are looked up in the file; the others are held in memory.
+  /// The roots of the runs in which codes are looked up in the file; the others are in memory.
   package var largeRuns: [BlockReference] {
     runs.lazy.filter { !self.isRecent($0) }.map(\.root.entry.reference)
   }
 
-  /// Whether there are other large runs than these, in which keys would have to be looked up.
+  /// Returns whether there are other large runs than these, in which keys would have to be looked up.
   package func hasLargeRuns(beside known: [BlockReference]) -> Bool {
     runs.contains { !isRecent($0) && !known.contains($0.root.entry.reference) }
   }
 
-  /// Whether `find` asks for ascending codes: when it looks them up in the file, in other runs than these.
+  /// Returns whether `find` needs ascending codes: when it looks them up in the file, in other runs than
+  /// these.
   ///
-  /// - Parameter count: of the keys.
+  /// - Parameter count: the number of keys.
   package func asksInOrder(_ count: Int, passingOver known: [BlockReference]) -> Bool {
     hasLargeRuns(beside: known) || !(recentIsReady || isWorthReading(lookingUp: count))
   }
 
-  /// Notes that a number of keys was looked up in some runs outside the transaction: see `filterLater`.
+  /// Records how many keys were looked up in some runs outside the transaction: see `filterLater`.
   package func note(lookedUp count: Int, in looked: [BlockReference]) throws {
     if count == 0 { return }
     for run in runs where !isRecent(run) && looked.contains(run.root.entry.reference) {
@@ -157,16 +156,16 @@ package final class KeyIndex {
 
   /// The entries, for a few codes or ranges of them.
   ///
-  /// - Complexity: as `RunSet.reader`.
+  /// - Complexity: that of `RunSet.reader`.
   package func reader() throws -> IndexReader { try runSet.reader() }
 
   /// Releases the file's mapped pages now and then: random lookups would map all of a large file, and mapped
   /// pages count as the process's memory.
   ///
-  /// - Parameter objects: how many were read.
+  /// - Parameter objects: the number of objects read.
   package func limitMapping(objects: Int) {
     recent.touched += objects
-    // Touching a place maps its surroundings too, 64 KiB on Linux: 12 MiB in all.
+    // Reading a place also maps its surroundings, 64 KiB on Linux: 12 MiB altogether.
     guard recent.touched >= 192, runSet.writer.length > Self.largeFile else { return }
     recent.touched = 0
     runSet.blocks.forgetAll(length: runSet.writer.length)
@@ -174,10 +173,9 @@ package final class KeyIndex {
 
   private static let largeFile = 64 << 20
 
-  /// Reads the small runs into memory, unless they are there, or a few keys cost less if looked up in the
-  /// file.
+  /// Reads the small runs into memory, unless they are there, or a few lookups in the file cost less.
   ///
-  /// - Returns: whether they are there.
+  /// - Returns: whether they are in memory.
   private func prepareRecent(lookingUp count: Int, _ readable: IndexBlocks) throws -> Bool {
     if recentIsReady { return true }
     if isCovered {
@@ -218,8 +216,8 @@ package final class KeyIndex {
     return place == recent.covered.count
   }
 
-  /// Whether the small runs should be read before a number of keys is looked up. An import of one object into
-  /// a large table would otherwise spend a good part of its time on that.
+  /// Returns whether to read the small runs before a number of keys is looked up. An import of one object
+  /// into a large table would otherwise spend a considerable part of its time on that.
   private func isWorthReading(lookingUp count: Int) -> Bool {
     var entries: UInt64 = 0
     var references: [BlockReference] = []
@@ -234,7 +232,7 @@ package final class KeyIndex {
     return overflow || cost >= entries
   }
 
-  /// The most added entries that are searched one after the other.
+  /// The maximum number of added entries that are searched sequentially.
   private static let mostPending = 64
 
   // MARK: Changing
@@ -254,8 +252,8 @@ package final class KeyIndex {
 
   // MARK: Writing
 
-  /// Writes the entries when there are many, so that a large transaction needs little memory. Call it when
-  /// the objects of all entries are in place.
+  /// Writes the entries when there are many, to limit the memory of a large transaction. Call it when the
+  /// objects of all entries have been added.
   package func limitMemory(_ filter: RunMerger.Filter) throws {
     if runSet.isFull { try write(from: runSet.firstMerged, filtersAll: false, filter) }
   }
@@ -263,7 +261,7 @@ package final class KeyIndex {
   /// Writes all added entries, and returns the runs.
   ///
   /// - Parameters:
-  ///   - objects: how many the table has. When most entries are outdated, all are checked.
+  ///   - objects: the number of objects in the table. When most entries are outdated, all are checked.
   ///   - filter: removes outdated entries.
   package func seal(objects: UInt64, _ filter: RunMerger.Filter) throws -> [IndexRun] {
     if runSet.pending.isEmpty { return runs }
@@ -274,7 +272,7 @@ package final class KeyIndex {
 
   /// Merges all runs into one.
   ///
-  /// - Parameter checkingAll: whether all entries are checked, also those that do not share their code, and
+  /// - Parameter checkingAll: whether to check all entries, including those that do not share their code, and
   ///   those of a single run.
   package func mergeAll(checkingAll: Bool = false, _ filter: RunMerger.Filter) throws {
     guard runs.count > 1 || checkingAll || !runSet.pending.isEmpty else { return }
@@ -291,8 +289,8 @@ package final class KeyIndex {
     keepFilter(output.filter)
     guard recentIsReady else { return }
     let references = runs.filter(isRecent).map(\.root.entry.reference)
-    // The entries in memory have gone into a large run, or are mostly repetitions and would only grow; or a
-    // large run has become a small one, whose entries are not in memory.
+    // The entries in memory are now in a large run, or are mostly repetitions and would only grow; or a large
+    // run has become a small one, whose entries are not in memory.
     let hasShrunk = hadLarge && runs.last.map(isRecent) ?? false
     if references.isEmpty || hasShrunk || recent.count > 2 * limits.recentEntries {
       recent.removeAll()
@@ -302,11 +300,11 @@ package final class KeyIndex {
     }
   }
 
-  /// A filter for the run that these runs and the added entries will become, if it is going to be a large one
-  /// and there is memory for the filter.
+  /// A filter for the run that these runs and the added entries will become; nil when that will be small, or
+  /// there is no memory for the filter.
   private func makeFilter(from first: Int) -> KeyFilter? {
     let count = runs[first...].reduce(UInt64(runSet.pending.count)) { $0 &+ $1.count }
-    // Released before the new filter is allocated: the merged runs' filters are no longer asked.
+    // Released before the new filter is allocated: the filters of merged runs are no longer used.
     for run in runs[first...] { recent.filters[run.root.entry.reference] = nil }
     let staying = runs[..<first].reduce(0) {
       $0 + (recent.filters[$1.root.entry.reference]?.byteCount ?? 0)
@@ -319,7 +317,7 @@ package final class KeyIndex {
 
   /// Removes the filters of runs that no longer exist, and keeps the newest run's.
   private func keepFilter(_ filter: KeyFilter?) {
-    // As in most small transactions.
+    // The usual case in small transactions.
     if filter == nil, recent.filters.isEmpty, recent.unfiltered.isEmpty { return }
     let references = Set(runs.map(\.root.entry.reference))
     recent.filters = recent.filters.filter { references.contains($0.key) }
@@ -329,7 +327,7 @@ package final class KeyIndex {
     }
   }
 
-  /// The entries for the next transaction to reuse: they are those of the runs that it names. Nil when there
-  /// are more.
+  /// The entries for the next transaction, which are those of the runs that it finds; nil when there are
+  /// more.
   package var kept: RecentKeys? { runSet.pending.isEmpty ? recent : nil }
 }

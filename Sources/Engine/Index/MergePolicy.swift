@@ -1,23 +1,23 @@
-/// Sizes of an index; tests make them tiny so that merges happen early.
+/// Sizes of an index; tests set small values, so that merges happen early.
 package struct IndexLimits: Sendable {
-  /// Entries of a leaf. With more, each needs more bits.
+  /// The number of entries in a leaf. With more, each needs more bits.
   package var leafEntries = 1024
-  /// Children of a node.
+  /// The number of children of a node.
   package var nodeCapacity = Node.standardCapacity
-  /// Runs with fewer entries in all are held in the writer's memory: 2 MiB.
+  /// Runs with fewer entries together are in the writer's memory: 2 MiB.
   package var recentEntries = 65_536
   /// The next commit rewrites runs of fewer entries than this.
   package var smallestRun = 256
-  /// This many small runs of similar size become one. They are few in any case: the recent ones.
+  /// This many small runs of similar size become one. There are few in any case: the recent ones.
   package var smallFanout = 16
   /// This many large runs of similar size become one. Each entry is written once for each power of this
-  /// number between the recent ones and the whole; each size has at most one run fewer than this number in
-  /// which a key is looked up. With 8, importing a million random keys wrote 4 bytes less for each and took a
-  /// fifth longer.
+  /// number between the recent runs and the whole; for each size, a key is looked up in at most one run fewer
+  /// than this number. With 8, importing a million random keys wrote 4 bytes less for each and took a fifth
+  /// longer.
   package var largeFanout = 4
   /// Memory for the filters of large runs, the newest first.
   package var filterBytes = 16 << 20
-  /// The codes for tables that get a key; tests set it, to have the same codes at every run.
+  /// The code for tables that get a key; tests set it, to have the same codes in every run.
   package var keyCode: KeyCode?
 
   package init() {}
@@ -30,9 +30,9 @@ package struct MergePolicy {
   package init(_ limits: IndexLimits) { self.limits = limits }
 
   /// - Parameters:
-  ///   - counts: entries of each run, in the order in which they were written.
-  ///   - added: new entries.
-  /// - Returns: the first run to merge; all runs behind it are merged too.
+  ///   - counts: the entries of each run, in the order in which they were written.
+  ///   - added: the number of new entries.
+  /// - Returns: the first run to merge; all later runs are merged too.
   package func firstMerged(_ counts: [UInt64], added: Int) -> Int {
     var first = counts.count
     var sum = UInt64(added)

@@ -1,16 +1,16 @@
-/// Ascending stretches of entries, put into one order: two beside each other become one, until one is left
+/// Merges ascending stretches of entries into one order: two adjacent ones become one, until one is left
 /// (Knuth, "The Art of Computer Programming", volume 3, 5.2.4).
 ///
-/// Unsafe for speed: the entries of a large run pass here several times in the life of a table. Everything
-/// lies within the first `count` places of `entries` and `other`.
+/// Unsafe for speed: the entries of a large run pass here several times in the life of a table. Everything is
+/// within the first `count` places of `entries` and `other`.
 ///
-/// Thread rule: confined; its memory is used again.
+/// Thread rule: confined; its memory is reused.
 struct MergedStretches: ~Copyable {
-  // Without memory at first: a small transaction has a few hundred entries.
+  // Without memory initially: a small transaction has a few hundred entries.
   private var entries = Scratch<IndexEntry>(capacity: 0)
   private var other = Scratch<IndexEntry>(capacity: 0)
   private var count = 0
-  /// Where each stretch ends.
+  /// The end of each stretch.
   private var ends: [Int] = []
 
   mutating func removeAll() {
@@ -21,7 +21,7 @@ struct MergedStretches: ~Copyable {
   /// Adds a stretch of ascending entries.
   mutating func add(_ stretch: ArraySlice<IndexEntry>) {
     guard let first = stretch.first else { return }
-    // Keys that ascend from run to run are in order already.
+    // Keys that ascend from run to run are already in order.
     if let end = ends.last, entries.pointer[end - 1] <= first { ends.removeLast() }
     let total = count + stretch.count
     let target = entries.reserve(total, keeping: count) + count
@@ -32,8 +32,8 @@ struct MergedStretches: ~Copyable {
     ends.append(total)
   }
 
-  /// All added entries, ascending. Of equal ones, those of the stretch that was added first come first. Valid
-  /// until the next call.
+  /// All added entries, ascending. Of equal ones, those of the stretch added first come first. Valid until
+  /// the next call.
   ///
   /// - Complexity: O(n log stretches).
   mutating func merged() -> UnsafeBufferPointer<IndexEntry> {
@@ -64,7 +64,7 @@ struct MergedStretches: ~Copyable {
     var place = target + start
     let (leftEnd, rightEnd) = (source + middle, source + end)
     while left < leftEnd, right < rightEnd {
-      // Chosen without a branch: random keys would have it guessed wrongly half of the time.
+      // Without a branch, which random keys would make mispredicted half of the time.
       let takesRight = right.pointee < left.pointee
       place.pointee = (takesRight ? right : left).pointee
       right += takesRight ? 1 : 0

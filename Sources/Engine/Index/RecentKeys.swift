@@ -1,28 +1,28 @@
 /// The newest entries of an index in memory: those of its small runs, and those that the open transaction has
 /// added. It is a hash table, so that looking up a key does not search every small run.
 ///
-/// It may hold more entries than the runs do: an entry is a hint that is compared with the object. A database
-/// keeps it from transaction to transaction as long as `covered` is right.
+/// It may have more entries than the runs: an entry is a hint that is compared with the object. A database
+/// keeps it between transactions as long as `covered` is right.
 ///
-/// Thread rule: only the writer uses it.
+/// Thread rule: only the writer.
 package final class RecentKeys {
   /// The runs whose entries are all in memory.
   package var covered: [BlockReference] = []
   /// The filters of large runs.
   package var filters: [BlockReference: KeyFilter] = [:]
-  /// The run that was written last, if it is small.
+  /// The run written last, if it is small.
   var lastRun: SmallRun?
-  /// How many keys were looked up in large runs that have no filter.
+  /// The numbers of keys looked up in large runs without a filter.
   package var unfiltered: [BlockReference: UInt64] = [:]
-  /// How many keys were looked up in small runs that are not in memory.
+  /// The number of keys looked up in small runs that are not in memory.
   package var lookedUp: UInt64 = 0
   /// Places of the file that were read since its pages were last released.
   @exclusivity(unchecked) package var touched = 0
   /// Open addressing with linear probing, at most half full. An object's key is never negative: -1
   /// marks a free place.
   ///
-  /// Unchecked, like the number of entries: nothing that is called while they change accesses them again; the
-  /// checks would cost as much as looking a key up.
+  /// Unchecked, like the number of entries: no function called during their changes accesses them again, and
+  /// the checks would cost as much as a lookup.
   @exclusivity(unchecked) private var places: [IndexEntry] = []
   @exclusivity(unchecked) private var used = 0
   private static let free = IndexEntry(code: 0, object: -1)
@@ -36,12 +36,12 @@ package final class RecentKeys {
     covered = []
     lookedUp = 0
     used = 0
-    // The memory is kept: it will fill up again.
+    // The memory is kept, as it will be filled again.
     for index in places.indices { places[index] = Self.free }
   }
 
   package func insert(_ entry: IndexEntry) {
-    // An entry from a damaged file must not look like a free place.
+    // An entry from a damaged file must not resemble a free place.
     guard entry.object >= 0 else { return }
     if (used + 1) * 2 > places.count { grow() }
     Self.put(entry, into: &places)

@@ -2,14 +2,14 @@ import Base
 
 /// Merges runs and new entries into one run, in one pass.
 ///
-/// A leaf whose codes lie between those of all others is taken over as it is, unless it is small: runs of
-/// ascending keys are just concatenated. Among entries with one code, outdated ones (the caller finds them)
-/// and repetitions are left out. Where codes are shared by design (`RunWriter.sharesCodes`), only repetitions
-/// are left out, unless all entries are filtered.
+/// A leaf whose codes are between those of all others is adopted unread, unless it is small: runs of
+/// ascending keys are only concatenated. Among entries with one code, outdated ones (which the caller finds)
+/// and repetitions are removed. Where codes are shared by design (`RunWriter.sharesCodes`), only repetitions
+/// are removed, unless all entries are filtered.
 ///
-/// Thread rule: only the transaction's thread uses it.
+/// Thread rule: only the transaction's thread.
 package struct RunMerger: ~Copyable {
-  /// Removes entries whose objects are gone or have another key. Its input ascends.
+  /// Removes entries whose objects no longer exist or have another key. Its input ascends.
   package typealias Filter = (inout [IndexEntry]) throws -> Void
 
   /// A source of entries: one leaf after the other.
@@ -19,7 +19,7 @@ package struct RunMerger: ~Copyable {
     private let leaves: [NodeEntry]
     private var next = 0
     private let lastCode: Int64
-    /// Those of the present leaf. They are taken from `row` on.
+    /// The entries of the current leaf, taken from `row` on.
     private var entries: [IndexEntry]
     private var row = 0
 
@@ -31,7 +31,7 @@ package struct RunMerger: ~Copyable {
 
     /// Reads the next leaf.
     ///
-    /// - Throws: `DecodingFailure` when it goes on with a code that may not be shared.
+    /// - Throws: `DecodingFailure` when the leaf continues with a code that may not be shared.
     func readLeaf(_ blocks: IndexBlocks, sharesCodes: Bool) throws -> NodeEntry {
       let entry = leaves[next]
       let last = entries.last
@@ -44,10 +44,10 @@ package struct RunMerger: ~Copyable {
       return entry
     }
 
-    /// Takes over the next leaf, unread.
+    /// Adopts the next leaf, unread.
     func passLeaf() { next += 1 }
 
-    /// Whether the present leaf has no more entries.
+    /// True when the current leaf has no more entries.
     var isUsedUp: Bool { row == entries.count }
 
     /// The next entry; for an unread leaf, the lowest possible one.
@@ -56,7 +56,7 @@ package struct RunMerger: ~Copyable {
       return next < leaves.count ? IndexEntry(code: leaves[next].firstKey, object: .min) : nil
     }
 
-    /// All entries up to this one have been read; nil: simply all.
+    /// All entries up to this one have been read; nil: all entries.
     var readUpTo: IndexEntry? {
       guard next < leaves.count else { return nil }
       // Objects are never negative.
@@ -64,7 +64,7 @@ package struct RunMerger: ~Copyable {
       return entries.last.map { max($0, beforeUnread) } ?? beforeUnread
     }
 
-    /// Takes the next entries up to one, or all that have been read.
+    /// Takes the next entries up to a bound, or all that have been read.
     func take(upTo bound: IndexEntry?) -> ArraySlice<IndexEntry> {
       var end = entries.count
       if let bound { end = partitionPoint(row..<end) { entries[$0] > bound } }
@@ -74,7 +74,7 @@ package struct RunMerger: ~Copyable {
 
     /// The next leaf, if it is unread, and the highest code that it may have.
     ///
-    /// - Parameter sharesCodes: whether the leaf behind it may begin with its last code.
+    /// - Parameter sharesCodes: whether the leaf after it may begin with its last code.
     func wholeLeaf(_ sharesCodes: Bool) -> (entry: NodeEntry, lastCode: Int64)? {
       guard row == entries.count, next < leaves.count else { return nil }
       let after = next + 1
@@ -87,17 +87,17 @@ package struct RunMerger: ~Copyable {
   private let output: RunWriter
   private let filtersAll: Bool
   private let movesLeaves: Bool
-  /// The blocks of the merged runs that the new one does not take over.
+  /// The blocks of the merged runs that the new run does not adopt.
   private(set) var replaced: [BlockReference] = []
   private var sources: [Source] = []
   private var stretches = MergedStretches()
-  /// What is to be filtered, when all entries are.
+  /// The entries to be filtered, when all entries are.
   private var unfiltered: [IndexEntry] = []
   private static let mostFiltered = 1 << 16
 
   /// - Parameters:
-  ///   - filtersAll: whether entries that do not share their code are filtered too.
-  ///   - movesLeaves: whether whole leaves are taken over; false when the output is another file.
+  ///   - filtersAll: whether to filter entries that do not share their code too.
+  ///   - movesLeaves: whether to adopt whole leaves; false when the output is another file.
   init(
     _ blocks: IndexBlocks, _ output: RunWriter, filtersAll: Bool, movesLeaves: Bool = true
   ) {
@@ -163,8 +163,8 @@ package struct RunMerger: ~Copyable {
     return lowest.map { ($0.source, second) }
   }
 
-  /// Takes all entries that have been read and that no unread leaf can come before: at least the lowest one,
-  /// and with it all of its code, where codes are not shared.
+  /// Takes all entries that have been read and that precede every unread leaf: at least the lowest one, with
+  /// all others of its code if codes are not shared.
   private mutating func takeRead(_ filter: Filter) throws {
     let bound = sources.lazy.compactMap(\.readUpTo).min()
     stretches.removeAll()
@@ -172,7 +172,7 @@ package struct RunMerger: ~Copyable {
     try write(stretches.merged(), filter)
   }
 
-  /// Writes ascending entries: of those that are alike, each once, and outdated ones not at all.
+  /// Writes ascending entries: equal ones once, outdated ones not at all.
   private mutating func write(
     _ entries: UnsafeBufferPointer<IndexEntry>, _ filter: Filter
   ) throws {

@@ -1,15 +1,15 @@
 import Base
 
 /// The runs of an index inside a write transaction, and the entries that are in none of them yet: the common
-/// part of the index of a primary key (`KeyIndex`) and those of values (`ValueIndex`).
+/// part of the index of a primary key (`KeyIndex`) and of secondary indexes (`ValueIndex`).
 ///
 /// Entries are added, and now and then written and merged with others; only a merge that finds an entry
 /// outdated removes it.
 ///
-/// Thread rule: only the transaction's thread uses it.
+/// Thread rule: only the transaction's thread.
 final class RunSet {
-  // Unchecked: nothing that is called while they change accesses them again; the checks would cost as much as
-  // adding an entry.
+  // Unchecked: no function called during their changes accesses them again, and the checks would cost as much
+  // as adding an entry.
   @exclusivity(unchecked) private(set) var runs: [IndexRun]
   /// Entries that are not in a run yet.
   @exclusivity(unchecked) private(set) var pending: [IndexEntry] = []
@@ -22,8 +22,8 @@ final class RunSet {
   private let policy: MergePolicy
 
   /// - Parameters:
-  ///   - runs: those of the version that the transaction began from.
-  ///   - baseEnd: that version's end.
+  ///   - runs: the runs in the transaction's base.
+  ///   - baseEnd: the end of the base.
   ///   - isNew: whether the index must be written even when nothing is added.
   init(
     _ runs: [IndexRun], writer: BlockWriter, blocks: BlockReader, baseEnd: UInt64,
@@ -44,7 +44,7 @@ final class RunSet {
       [], writer: writer, blocks: blocks, baseEnd: baseEnd, limits: limits, isNew: false)
   }
 
-  /// Prepares reading the runs: those of this transaction lie beyond its base's end.
+  /// Prepares reading the runs: those of this transaction are beyond the end of its base.
   ///
   /// - Throws: `SystemError` when their buffered part cannot be written.
   func readable() throws -> IndexBlocks {
@@ -54,7 +54,7 @@ final class RunSet {
 
   /// The entries, for looking codes up.
   ///
-  /// - Complexity: O(n log n) for n entries that are not in a run yet and out of order.
+  /// - Complexity: O(n log n) for n entries that are in no run yet and out of order.
   func reader() throws -> IndexReader {
     sortPending()
     return IndexReader(runs, try readable(), pending: pending)
@@ -72,7 +72,7 @@ final class RunSet {
 
   @inline(__always)
   func add(_ entry: IndexEntry) {
-    // A new object's entry often comes behind the last one: then nothing must be sorted.
+    // A new object's entry often comes after the last one; nothing must then be sorted.
     if pendingIsSorted, let last = pending.last, entry < last { pendingIsSorted = false }
     pending.append(entry)
     isChanged = true
@@ -95,13 +95,13 @@ final class RunSet {
 
   // MARK: Writing
 
-  /// True when so many entries are not in a run yet that they should be written, so that a large transaction
-  /// needs little memory.
+  /// True when so many entries are in no run that they should be written, to limit the memory of a large
+  /// transaction.
   var isFull: Bool { pending.count >= limits.recentEntries }
 
-  /// True when entries outnumber objects two to one: most of them are outdated then.
+  /// Returns whether entries outnumber objects two to one, so that most of them are outdated.
   ///
-  /// - Parameter slack: how many more entries do not matter.
+  /// - Parameter slack: the number of additional entries to ignore.
   func isOutdated(objects: UInt64, slack: Int) -> Bool {
     let entries = runs.reduce(UInt64(pending.count)) { $0 &+ $1.count }
     let (bound, overflow) = objects.multipliedReportingOverflow(by: 2)
@@ -116,9 +116,9 @@ final class RunSet {
   /// - Parameters:
   ///   - output: the writer of the new run.
   ///   - known: perhaps the last of the runs.
-  ///   - filtersAll: whether `filter` gets all entries, also those that do not share their code.
+  ///   - filtersAll: whether `filter` receives all entries, including those that do not share their code.
   ///   - filter: removes outdated entries.
-  /// - Throws: the errors of reading, writing and `filter`; the runs stay unchanged then.
+  /// - Throws: the errors of reading, writing and `filter`; the runs are then unchanged.
   func write(
     from first: Int, through output: RunWriter, known: SmallRun? = nil, filtersAll: Bool,
     _ filter: RunMerger.Filter

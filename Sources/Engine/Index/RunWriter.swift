@@ -1,21 +1,20 @@
 import Base
 
-/// A run of one small leaf with its entries, as it was written last: the next small transaction merges its
-/// own with them, and need not read them.
+/// A run of one small leaf with its entries, as written last: the next small transaction merges its own
+/// entries with them without reading them.
 struct SmallRun {
   let root: BlockReference
   let leaf: BlockReference
   let entries: [IndexEntry]
 }
 
-/// Writes a run: leaves as entries come, nodes at the end.
+/// Writes a run: leaves as entries are added, nodes at the end.
 ///
-/// Thread rule: only the transaction's thread uses it.
+/// Thread rule: only the transaction's thread.
 final class RunWriter {
   private let writer: BlockWriter
   private let limits: IndexLimits
-  // Unchecked, as below: a merge adds every entry here, and nothing that is called meanwhile accesses it
-  // again.
+  // Unchecked, as below: a merge adds every entry here, and no function called meanwhile accesses it again.
   /// Unsafe for speed, for the same reason.
   @exclusivity(unchecked) private var buffer = Scratch<IndexEntry>()
   @exclusivity(unchecked) private var bufferCount = 0
@@ -24,16 +23,16 @@ final class RunWriter {
   private(set) var count: UInt64 = 0
   /// The blocks written so far.
   private(set) var written: [BlockReference] = []
-  /// The old places of leaves that were taken over and then moved.
+  /// The old places of leaves that were adopted and then moved.
   private(set) var left: [BlockReference] = []
   @exclusivity(unchecked) private(set) var lastCode = Int64.min
   @exclusivity(unchecked) private var lastObject = Int64.min
-  /// Whether entries of one code may continue in the next leaf: many objects may have one value, but few have
-  /// one primary key.
+  /// True when entries of one code may continue in the next leaf: many objects may have one value, but few
+  /// have one primary key.
   let sharesCodes: Bool
-  /// A filter of all codes written; nil when none is wanted, or leaves were taken over unread.
+  /// A filter of all codes written; nil when none is wanted, or leaves were adopted unread.
   private(set) var filter: KeyFilter?
-  /// The finished run, if it is a small one; of its entries, as long as it may become one.
+  /// The finished run, if it is small; before that, its entries while it may become small.
   private(set) var smallRun: SmallRun?
   private var smallEntries: [IndexEntry] = []
 
@@ -52,14 +51,14 @@ final class RunWriter {
 
   /// Adds an entry, which must be above the last one.
   ///
-  /// - Throws: `DecodingFailure` when it is not: its source is damaged.
+  /// - Throws: `DecodingFailure` when it is not, because its source is damaged.
   func append(_ entry: IndexEntry) throws {
     try withUnsafePointer(to: entry) { try append(UnsafeBufferPointer(start: $0, count: 1)) }
   }
 
-  /// Adds entries, each above the one before it.
+  /// Adds entries, each above the previous one.
   ///
-  /// - Throws: as for a single one.
+  /// - Throws: the errors of adding a single entry.
   func append(_ entries: UnsafeBufferPointer<IndexEntry>) throws {
     guard let last = entries.last, let first = entries.baseAddress else { return }
     var before = IndexEntry(code: lastCode, object: lastObject)
@@ -70,7 +69,7 @@ final class RunWriter {
     var start = 0
     while start < entries.count {
       if bufferCount >= limits.leafEntries {
-        // The buffer's last entry is the one before.
+        // The buffer's last entry is the previous one.
         let code = buffer.pointer[bufferCount - 1].code
         if sharesCodes || entries[start].code != code { try writeLeaf() }
       }
@@ -84,7 +83,7 @@ final class RunWriter {
     (lastCode, lastObject) = (last.code, last.object)
   }
 
-  /// True when a leaf may be added without leaving a small one behind.
+  /// True when a leaf may be added without leaving a small one before it.
   var takesLeaf: Bool { bufferCount == 0 || bufferCount * 4 >= limits.leafEntries }
 
   /// True when a leaf is large enough to stay; leaves of small transactions are merged.
@@ -100,7 +99,7 @@ final class RunWriter {
     filter = nil
     count += leaf.count
     self.lastCode = lastCode
-    // Its last object is unknown: what follows has a higher code, or comes from a leaf behind it.
+    // Its last object is unknown: the next entry has a higher code, or is from a later leaf.
     lastObject = .min
   }
 
@@ -112,7 +111,7 @@ final class RunWriter {
         what: "the number of keys of one code", limit: "\(ClusterFormat.maximumRows)")
     }
     filter?.insert(entries)
-    // Larger ones are not read by merges, but taken over whole.
+    // Merges do not read larger ones, but adopt them whole.
     smallEntries = count == 0 && entries.count * 4 < limits.leafEntries ? Array(entries) : []
     IndexLeaf.encode(entries, into: &output)
     let bytes = Array(output.bytes)

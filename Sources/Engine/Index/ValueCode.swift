@@ -1,7 +1,7 @@
 /// Makes the number by which a secondary index refers to a value: its *code*.
 ///
 /// Codes keep the order of values, so that a range of values is a range of codes. They are shorter than
-/// values, so that several values may share one: a lookup compares values.
+/// values, so several values may share one, and a lookup compares values.
 ///
 /// - Nulls have the lowest code, NaN the next.
 /// - Integers, booleans (0 and 1), days and microseconds (of times of day since midnight): the number itself
@@ -38,7 +38,7 @@ package struct ValueCode: Sendable, Equatable {
     self.secret = KeyCode(low: secret.low, high: secret.high, bits: Self.hashBits)
   }
 
-  /// The code of a spelling, or of null; nil when the spelling does not fit the type.
+  /// The code of a spelling or of null; nil when the spelling does not fit the type.
   ///
   /// - Complexity: O(length).
   package func code(_ spelling: UnsafeRawBufferPointer?) -> Int64? {
@@ -80,7 +80,7 @@ package struct ValueCode: Sendable, Equatable {
       return code...code
     }
     if type == .uuid {
-      // A bound whose `head` is not 0 lies above all UUIDs.
+      // A bound whose `head` is not 0 is above all UUIDs.
       let high = range.upperBound.head == 0 ? range.upperBound.bytes : nil
       return Self.codes(ofTextsFrom: range.lowerBound.bytes, to: high)
     }

@@ -3,24 +3,24 @@
 /// It maps codes of values (`ValueCode`) to objects, many to one code. Its entries are hints: the entry of an
 /// object that was deleted, or whose value was changed, stays until entries outnumber objects two to one;
 /// then all are checked. So a deletion writes nothing here. But every existing object has an entry with the
-/// code of its value, null included.
+/// code of its value, including null.
 ///
-/// Its runs are those of a `RunSet`, like those of `KeyIndex`. It keeps nothing in memory from transaction to
-/// transaction: adding objects looks nothing up.
+/// Its runs are a `RunSet`, like those of `KeyIndex`. It keeps nothing in memory between transactions, as
+/// adding objects needs no lookup.
 ///
-/// Thread rule: only the transaction's thread uses it.
+/// Thread rule: only the transaction's thread.
 package final class ValueIndex {
   /// The column's permanent identifier.
   package let column: UInt32
   private(set) package var code: ValueCode
   private let runSet: RunSet
-  /// False when a value did not fit the column's type, as happens shortly before the type is widened: then
-  /// objects are missing, until all are added again.
+  /// False when a value did not fit the column's type, as shortly before the type is widened: objects are
+  /// then missing until all are added again.
   private(set) package var isComplete = true
 
   /// - Parameters:
-  ///   - stored: the index in the version that the transaction began from.
-  ///   - baseEnd: that version's end.
+  ///   - stored: the index in the transaction's base.
+  ///   - baseEnd: the end of the base.
   package init(
     column: UInt32, _ code: ValueCode, runs: [IndexRun], writer: BlockWriter, blocks: BlockReader,
     baseEnd: UInt64, limits: IndexLimits, isNew: Bool
@@ -50,7 +50,7 @@ package final class ValueIndex {
   /// Removes all entries.
   package func removeAll() throws { try runSet.removeAll() }
 
-  /// Removes all entries, to be added again for a column that is read in another way.
+  /// Removes all entries, to add them again for a column that is read in another way.
   package func restart(as reading: Reading) throws {
     try removeAll()
     code = ValueCode(reading, secret: code.secret)
@@ -59,8 +59,8 @@ package final class ValueIndex {
 
   // MARK: Writing
 
-  /// Writes the entries when there are many, so that a large transaction needs little memory. Call it when
-  /// the objects of all entries are in place.
+  /// Writes the entries when there are many, to limit the memory of a large transaction. Call it when the
+  /// objects of all entries have been added.
   package func limitMemory(_ filter: RunMerger.Filter) throws {
     if runSet.isFull { try write(from: runSet.firstMerged, filtersAll: false, filter) }
   }
@@ -68,7 +68,7 @@ package final class ValueIndex {
   /// Writes all added entries, and returns the runs.
   ///
   /// - Parameters:
-  ///   - objects: how many the table has. When most entries are outdated, all are checked.
+  ///   - objects: the number of objects in the table. When most entries are outdated, all are checked.
   ///   - filter: removes outdated entries.
   package func seal(objects: UInt64, _ filter: RunMerger.Filter) throws -> [IndexRun] {
     if runSet.pending.isEmpty { return runs }
@@ -80,7 +80,7 @@ package final class ValueIndex {
 
   /// Merges all runs into one.
   ///
-  /// - Parameter checkingAll: whether all entries are checked, also those that do not share their code, and
+  /// - Parameter checkingAll: whether to check all entries, including those that do not share their code, and
   ///   those of a single run.
   package func mergeAll(checkingAll: Bool = false, _ filter: RunMerger.Filter) throws {
     guard runs.count > 1 || checkingAll || !runSet.pending.isEmpty else { return }

@@ -1,13 +1,13 @@
 import Base
 
-/// Moves blocks of the version that a transaction began from to other places in the file, byte for byte, and
-/// rewrites the blocks that refer to them.
+/// Moves blocks of the transaction's base to other places in the file, byte for byte, and rewrites the blocks
+/// that refer to them.
 ///
-/// Thread rule: the transaction's thread.
+/// Thread rule: only the transaction's thread.
 struct BlockMover {
-  /// The offsets of the blocks to be moved: no two blocks of a version begin at the same place.
+  /// The offsets of the blocks to move: no two blocks of a version begin at the same place.
   let wanted: Set<UInt64>
-  /// The page before which a block must go; nil: it may go anywhere.
+  /// The page before which a block must be placed; nil: any place.
   let limit: (BlockReference) -> Int?
   let blocks: BlockReader
   let writer: BlockWriter
@@ -96,7 +96,7 @@ struct BlockMover {
     return true
   }
 
-  /// Moves a leaf's cluster and the overlay blocks over it: a block over a moved one has to name its new
+  /// Moves a leaf's cluster and the overlay blocks over it: a block over a moved one must refer to its new
   /// place.
   private mutating func move(overlay entry: inout NodeEntry) throws -> Bool {
     let overlay = try blocks.overlay(entry, end: end)

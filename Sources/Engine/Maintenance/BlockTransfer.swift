@@ -1,13 +1,13 @@
 import Base
 
-/// Identifies a block's content, wherever the block is: its checksum, with the facts that its parent has
-/// about it. Equal checksums of nodes mean equal subtrees, since a node has the checksums of its children.
+/// Identifies a block's content at any place: its checksum, with the facts that its parent has about it.
+/// Equal checksums of nodes mean equal subtrees, since a node has the checksums of its children.
 struct BlockContent: Hashable {
   enum Kind: Hashable {
     case catalogue, schema, node(level: Int), cluster, overlay, indexLeaf
   }
 
-  /// The table that has the block, and one of its trees. Within a version only leaves of an index can then
+  /// The table of the block, and one of the table's trees. Within a version only leaves of an index can then
   /// have equal contents.
   struct Owner: Hashable {
     var table: UInt32 = 0
@@ -47,11 +47,11 @@ struct BlockContent: Hashable {
   }
 }
 
-/// Copies versions into another file unchanged, block by block. Blocks that the other file has already are
-/// neither read nor written, nor are the blocks below them; blocks that versions share are copied once.
+/// Copies versions into another file unchanged, block by block. Blocks that the other file has are neither
+/// read nor written, nor are the blocks below them; blocks that versions share are copied once.
 ///
-/// A block that refers to others has other bytes in the copy, since the others lie elsewhere. `made` records
-/// the block of the source that it was made from, for the next transfer.
+/// A block that refers to others has other bytes in the copy, since the others have other places. `made`
+/// records the block of the source from which it was made, for the next transfer.
 ///
 /// Thread rule: confined, while the versions are held.
 struct BlockTransfer {
@@ -60,21 +60,21 @@ struct BlockTransfer {
   private let shouldStop: () -> Bool
   /// The contents that the other file has.
   private var known: [BlockContent: BlockReference]
-  /// The written blocks that refer to others, each with the checksum of the block that it was made from.
+  /// The written blocks that refer to others, each with the checksum of the block from which it was made.
   private(set) var made: [(place: BlockReference, checksum: UInt64)] = []
   /// The written blocks, to be read back.
   private var written: [(entry: NodeEntry, kind: BlockContent.Kind)] = []
-  /// The end of all blocks that were placed or are used again.
+  /// The end of all blocks that were placed or are reused.
   private(set) var end: UInt64
   private let target: BlockReader
-  /// Leaves of indexes that the copy of the present version uses.
+  /// Leaves of indexes that the copy of the current version uses.
   private var taken: Set<UInt64> = []
   private var emptyHistory: BlockReference?
 
   /// - Parameters:
-  ///   - known: blocks of the other file, by the contents that they are copies of.
-  ///   - target: reads these, and the blocks that are written.
-  ///   - end: the end of these blocks.
+  ///   - known: blocks of the other file, by the contents of which they are copies.
+  ///   - target: reads these blocks and the written ones.
+  ///   - end: the end of the known blocks.
   init(
     _ source: BlockReader, _ writer: BlockWriter, known: [BlockContent: BlockReference] = [:],
     in target: BlockReader, end: UInt64 = 0, shouldStop: @escaping () -> Bool
@@ -123,7 +123,7 @@ struct BlockTransfer {
     }
   }
 
-  /// Notes the leaves of an index that are used again together with the nodes above them: a leaf of equal
+  /// Records the leaves of an index that are reused together with the nodes above them: a leaf of equal
   /// content in another run is another block.
   private mutating func take(
     _ entry: NodeEntry, level: Int, _ owner: BlockContent.Owner, end: UInt64
@@ -150,9 +150,9 @@ struct BlockTransfer {
     }
   }
 
-  /// Copies the versions that one keeps, and returns the history of the copy.
+  /// Copies the versions that a version keeps, and returns the history of the copy.
   ///
-  /// - Parameter old: the copy's history so far: versions that it has already stay where they are.
+  /// - Parameter old: the copy's history so far; versions that it has stay in place.
   mutating func copyKept(_ history: History, known old: History) throws -> History {
     var history = history
     // A pending table is not a version, and is not copied.
@@ -195,7 +195,7 @@ struct BlockTransfer {
 
   // MARK: Blocks
 
-  /// Places a block that refers to others, or is the copy's own.
+  /// Places a block that refers to others, or belongs to the copy only.
   mutating func put(node bytes: [UInt8]) throws -> BlockReference {
     let reference = try writer.append(node: bytes)
     end = max(end, reference.offset + UInt64(reference.length))
@@ -207,7 +207,7 @@ struct BlockTransfer {
     made.append((place, checksum))
   }
 
-  /// A block of the copy with this content; nil when there is none, or it belongs to another owner.
+  /// A block of the copy with this content; nil when there is none, or it has another owner.
   private mutating func find(_ content: BlockContent) -> BlockReference? {
     guard let there = known[content] else { return nil }
     if content.kind == .indexLeaf, !taken.insert(there.offset).inserted { return nil }
@@ -238,7 +238,7 @@ struct BlockTransfer {
     return reference
   }
 
-  /// Copies a block that refers to no other, byte for byte.
+  /// Copies a block that refers to no others, byte for byte.
   private mutating func copy(
     leaf entry: NodeEntry, _ kind: BlockContent.Kind, _ owner: BlockContent.Owner, end: UInt64
   ) throws -> BlockReference {
@@ -258,7 +258,8 @@ struct BlockTransfer {
     return reference
   }
 
-  /// Copies a cluster and the overlay blocks over it, the lowest first: each block names the one below it.
+  /// Copies a cluster and the overlay blocks over it, the lowest first, as each block refers to the one below
+  /// it.
   private mutating func copy(
     overlay entry: NodeEntry, _ owner: BlockContent.Owner, end: UInt64
   ) throws -> BlockReference {

@@ -1,13 +1,13 @@
 import Base
 
-/// The versions that are kept beside the newest.
+/// Checks kept versions and pending tables.
 extension Checker {
   /// Checks the pending tables and every kept version, the newest first: all of their blocks and values, as
-  /// those of the newest version, except the parts shared with versions that were checked already. Also
-  /// checks that no byte of a block belongs to another block, of the same version or another.
+  /// in the newest version, except the parts shared with versions that were already checked. Also checks that
+  /// no byte of a block belongs to another block, of the same version or another.
   ///
   /// - Parameters:
-  ///   - gone: versions that were dropped meanwhile: their pages may be reused.
+  ///   - gone: versions that were dropped meanwhile, so that their pages may be reused.
   ///   - withPending: false when pending tables were changed meanwhile.
   mutating func checkNamedVersions(except gone: Set<UInt64>, withPending: Bool) {
     let history: History
@@ -99,10 +99,10 @@ extension Checker {
 struct BlockPlaces {
   /// Ascending; no two overlap.
   private var all: [(start: UInt64, end: UInt64)]
-  /// The bytes of blocks of added versions that were not there before.
+  /// The bytes of blocks of added versions that are not in the first version.
   private(set) var others: [Range<Int>] = []
 
-  /// - Parameter blocks: of a version, ascending, without overlaps.
+  /// - Parameter blocks: blocks of a version, ascending, without overlaps.
   init(_ blocks: [(start: UInt64, end: UInt64, what: String)]) {
     all = blocks.map { ($0.start, $0.end) }
   }

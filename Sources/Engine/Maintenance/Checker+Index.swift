@@ -2,7 +2,7 @@ extension Checker {
   /// Checks the indexes: their blocks, that every object is found by its primary key and in every secondary
   /// index, and that no two objects have the same primary key.
   ///
-  /// - Parameter before: how many problems there were before the table's own tree was checked.
+  /// - Parameter before: the number of problems before the table's own tree was checked.
   mutating func checkIndexes(
     _ table: Catalogue.TableEntry, _ schema: TableSchema, problemsBefore before: Int
   ) {
@@ -43,7 +43,7 @@ extension Checker {
       return
     }
     for run in table.index { checkRun(run, table, sharesCodes: false) }
-    // Unreadable parts have been reported: looking up each object in them would report each again.
+    // Unreadable parts were reported: looking up each object in them would report each again.
     guard report.problems.count == before, looksUpEntries(table) else { return }
     do {
       try checkKeys(table, schema)
@@ -54,7 +54,7 @@ extension Checker {
 
   /// Visits a run block by block; a damaged part does not prevent the check of the others.
   ///
-  /// - Parameter sharesCodes: entries of one code may lie in several leaves.
+  /// - Parameter sharesCodes: whether entries of one code may be in several leaves.
   private mutating func checkRun(_ run: IndexRun, _ table: Catalogue.TableEntry, sharesCodes: Bool)
   {
     let index = IndexBlocks(blocks, end: record.end)
@@ -99,13 +99,13 @@ extension Checker {
     try countEntries(table.index, check.removeOutdated)
   }
 
-  /// Whether to look up objects in the indexes of a table. In older versions only a deep check does, and only
-  /// where objects or indexes differ from a newer version.
+  /// Returns whether to look up objects in the indexes of a table. In older versions only a deep check does,
+  /// and only where objects or indexes differ from a newer version.
   private func looksUpEntries(_ table: Catalogue.TableEntry) -> Bool {
     (isNewest || isDeep) && !isKnown(table)
   }
 
-  /// True when a newer version has the same objects and indexes, which were compared there.
+  /// Returns whether a newer version has the same objects and indexes, which were compared there.
   private func isKnown(_ table: Catalogue.TableEntry) -> Bool {
     guard let other = newer[table.number] else { return false }
     return other.schema == table.schema && other.root == table.root && other.index == table.index

@@ -11,7 +11,7 @@ extension Checker {
   /// Checks that a writer's map agrees with the checked blocks: which pages are free, and how full the others
   /// are.
   ///
-  /// Call after `checkExtents`; reports nothing if there are problems already.
+  /// Call it after `checkExtents`; it reports nothing if there are already problems.
   mutating func checkSpace(except gone: Set<UInt64>) {
     guard report.isSound else { return }
     do {
@@ -30,7 +30,7 @@ extension Checker {
   ///
   /// - Parameters:
   ///   - blocks: the bytes of all blocks, none twice.
-  ///   - kept: of further blocks that only kept versions have.
+  ///   - kept: the bytes of further blocks that only kept versions have.
   /// - Complexity: O(pages + blocks).
   static func spaceProblems(
     _ space: SpaceMap, _ blocks: some Sequence<Range<Int>>, kept: [Range<Int>] = []
@@ -65,7 +65,7 @@ extension Checker {
           + "\(use.isFree ? "free" : "in use") with \(use.filled) bytes, and blocks fill \(filled[page])"
           + "\(isKept.contains(page) ? ", beside those of kept versions" : "")"
       )
-      // One mistake often affects all later pages.
+      // One error often affects all later pages.
       if problems.count == 10 { break }
     }
     return problems

@@ -2,7 +2,7 @@ import Base
 
 /// In a deep check: the versions before the newest.
 extension Checker {
-  /// Checks every older version that somebody holds, and the version that only a commit slot names.
+  /// Checks every older version that is held, and the version that only a commit slot names.
   ///
   /// They are read as copies, block by block: others may release a version meanwhile, or overwrite one that
   /// only a slot names. A problem of a held version counts if the version is still held afterwards. A problem
@@ -41,8 +41,8 @@ extension Checker {
     }
   }
 
-  /// True when a version stays held for long enough. A reader that is just taking a version holds it for a
-  /// moment even if it is gone already.
+  /// Returns whether a version stays held long enough. A reader that is registering holds a version for a
+  /// moment even if it no longer exists.
   private static func stays(
     _ old: VersionRecord, _ held: () throws -> [VersionRecord]
   ) throws -> Bool {
@@ -53,7 +53,8 @@ extension Checker {
     return true
   }
 
-  /// True when no byte of a version was overwritten or cut off: its problems were then written into it.
+  /// Returns whether no byte of a version was overwritten or truncated: its problems were then written into
+  /// it.
   private static func isWhole(_ old: VersionRecord, _ storage: any Storage) throws -> Bool {
     let blocks = try BlockReader(storage: CopyingStorage(storage))
     guard old.end <= UInt64(clamping: try storage.length()) else { return false }

@@ -1,7 +1,7 @@
 import Base
 
-/// The one verifier, for people, tests, crash tests and fuzzers: every reference verified, no byte
-/// reached twice, keys in order, counts true, every column decodable and of its type.
+/// The only verifier, for users, tests, crash tests and fuzzers: every reference is verified, no byte is
+/// reached twice, keys are in order, counts are right, every column can be decoded and fits its type.
 ///
 /// Thread rule: any thread, while the version is held.
 package struct Checker {
@@ -11,19 +11,18 @@ package struct Checker {
   var report: CheckReport
   /// Each block's start, end and description.
   var extents: [(start: UInt64, end: UInt64, what: String)] = []
-  /// Whether all redundant data is compared.
+  /// True when all redundant data is compared.
   let isDeep: Bool
-  /// The tables of a newer version that was found sound, by their numbers.
+  /// The tables of a newer version that was found sound, by number.
   let newer: [UInt32: Catalogue.TableEntry]
-  /// In a deep check: the last keys of leaves that were found sound, so that other versions need
-  /// not read them again.
+  /// In a deep check: the last keys of sound leaves, so that other versions need not read them again.
   var lastKeys: [NodeEntry: Int64]
   let isNewest: Bool
-  /// Whether to note the last keys of leaves that were found sound.
+  /// True when the last keys of sound leaves are stored.
   private let notesLeaves: Bool
-  /// The bytes of blocks that kept versions have, and the newest has not.
+  /// The bytes of blocks that kept versions have and the newest lacks.
   var keptBlocks: [Range<Int>] = []
-  /// The bytes of blocks of pending tables, which count as the newest version's own.
+  /// The bytes of blocks of pending tables, which count as the newest version's.
   var pendingBlocks: [Range<Int>] = []
 
   /// Checks a version, those that it keeps, and both commit slots.
@@ -31,8 +30,8 @@ package struct Checker {
   /// - Parameters:
   ///   - gone: kept versions that were dropped meanwhile, and are not checked.
   ///   - withPending: false when the pending tables were changed meanwhile, and are not checked.
-  ///   - held: returns the versions that somebody holds now. Makes the check a deep one: all redundant data
-  ///     is compared, also in the older versions that can be read. Without it these are not checked.
+  ///   - held: returns the versions that are held now. If given, the check is deep: all redundant data is
+  ///     compared, also in the older versions that can be read. Otherwise these are not checked.
   /// - Complexity: O(file).
   package static func run(
     _ record: VersionRecord, _ blocks: BlockReader, except gone: Set<UInt64> = [],
@@ -102,7 +101,7 @@ package struct Checker {
   private mutating func checkSlots() {
     do {
       var pages = try slotPages()
-      // Another process may be writing a slot at this moment: a problem counts if the slot stays the same.
+      // Another process may be writing a slot now: a problem counts if the slot stays the same.
       for _ in 0..<1000 {
         if slotProblems(pages).isEmpty { break }
         System.sleep(milliseconds: 1)
@@ -223,7 +222,7 @@ package struct Checker {
     }
   }
 
-  /// The next block of a tree; nil behind the last. Reports a tree with more bytes than the version has, and
+  /// The next block of a tree; nil after the last. Reports a tree with more bytes than the version has, and
   /// ends it.
   mutating func next(
     _ pending: inout PendingBlocks, _ what: String
@@ -236,7 +235,7 @@ package struct Checker {
     }
   }
 
-  /// - Parameter isRead: the leaves of the newer version's table were read by the same columns as this one's.
+  /// - Parameter isRead: true when the leaves of the newer version's table were read by the same columns.
   private mutating func checkLeaf(
     _ entry: NodeEntry, _ table: Catalogue.TableEntry, _ schema: TableSchema,
     _ lastKey: inout Int64?,
@@ -274,7 +273,7 @@ package struct Checker {
     if let lastKey, entry.firstKey <= lastKey { problem("its keys are not above the last one's") }
     if overflow || last >= table.nextKey { problem("a key is not below the table's next key") }
     lastKey = last
-    // Removed columns count too: a new column with such a number would read their values.
+    // Removed columns are included: a new column with such a number would read their values.
     var highest =
       cluster.columnCount > 0 ? try cluster.column(at: cluster.columnCount - 1).id : nil
     if let overlay = leaf.overlay, let last = overlay.highestColumnID {
@@ -288,7 +287,7 @@ package struct Checker {
       if !column.isNullable, try leaf.statistics(id: identifier).nullCount > 0 {
         problem("column '\(column.name)' may not be null, and is")
       }
-      // Every other type refuses some bytes.
+      // Every other type rejects some bytes.
       guard column.type != .data else { continue }
       if let stored = values.unchanged {
         try stored.validate(as: column.reading)

@@ -1,4 +1,4 @@
-/// A tree's leaves in order, as groups that are merged into one cluster each.
+/// A tree's leaves in order, in groups that are each merged into one cluster.
 struct ClusterGroups {
   private let tree: TreeReader
   private var cursor: LeafCursor
@@ -40,12 +40,11 @@ struct ClusterGroups {
   }
 }
 
-/// The work items of a compaction's threads: the columns of one group of leaves after the other, each group's
-/// keys behind its columns.
+/// The work items of a compaction's threads: for each group of leaves its columns, then its keys.
 struct ClusterParts {
   struct Part: Sendable {
     let group: [NodeEntry]
-    /// nil: the keys.
+    /// Nil: the keys.
     let column: UInt32?
   }
 
@@ -55,14 +54,14 @@ struct ClusterParts {
   private var group: [NodeEntry]?
   private var place = 0
 
-  /// - Parameter shouldStop: asked before each group.
+  /// - Parameter shouldStop: called before each group.
   init(_ groups: ClusterGroups, _ columns: [UInt32], _ shouldStop: @escaping () -> Bool) {
     self.groups = groups
     self.columns = columns
     self.shouldStop = shouldStop
   }
 
-  /// How many items of work make as many groups as there are threads.
+  /// The number of work items in as many groups as there are threads.
   func window(_ threads: Int) -> Int { (columns.count + 1) * threads }
 
   /// - Throws: `EngineError.cancelled` when `shouldStop` returns true, and the errors of reading the tree.

@@ -1,9 +1,9 @@
 import Base
 
-/// Reads neighbouring leaves and encodes their rows as one, a column at a time, so that memory holds
-/// no more than one column's spellings and the result.
+/// Reads adjacent leaves and encodes their rows as one cluster, a column at a time, so that memory holds no
+/// more than one column's spellings and the result.
 ///
-/// Thread rule: confined; one for each thread. Its memory is used again for every column.
+/// Thread rule: confined; one for each thread. Its memory is reused for every column.
 final class ClusterMerger {
   /// A digest of a cluster's keys or of one of its columns, independent of the encoding.
   typealias Digest = UInt64
@@ -13,10 +13,10 @@ final class ClusterMerger {
   private var arena = OutputBuffer()
   private var spans = Scratch<TextSpan>()
 
-  /// Encodes one column of leaves that follow each other.
+  /// Encodes one column of adjacent leaves.
   ///
   /// - Parameters:
-  ///   - entries: their places in the tree; at least one.
+  ///   - entries: the leaves, at least one.
   ///   - end: the end of the version.
   /// - Throws: `BlockError`, `ClusterError`.
   func encode(
@@ -31,14 +31,14 @@ final class ClusterMerger {
     return (column, Self.digest(UnsafeRawPointer(arena.start), start, count: rowCount))
   }
 
-  /// The digest of one column of a leaf as it is stored.
+  /// The digest of one column of a leaf as stored.
   func digest(
     column id: UInt32, of entry: NodeEntry, _ blocks: BlockReader, end: UInt64
   ) throws -> Digest {
     try digest(column: id, of: Leaf(entry, blocks, end: end))
   }
 
-  /// The digest of one column of a leaf, wherever it is.
+  /// The digest of one column of a leaf at any place.
   func digest(column id: UInt32, of leaf: Leaf) throws -> Digest {
     try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
     guard let spans = decoded.spans.baseAddress else { return 0 }
@@ -47,7 +47,7 @@ final class ClusterMerger {
 
   // MARK: Keys
 
-  /// All keys of leaves that follow each other, counted from the first one.
+  /// All keys of adjacent leaves, relative to the first one.
   static func keyOffsets(
     of entries: [NodeEntry], _ blocks: BlockReader, end: UInt64
   ) throws -> [Int64] {
@@ -59,10 +59,10 @@ final class ClusterMerger {
     return offsets
   }
 
-  /// The keys of a leaf, counted from a given one.
+  /// The keys of a leaf, relative to a given one.
   static func keyOffsets(of leaf: Leaf, from first: Int64) throws -> [Int64] {
     let keys = try leaf.keys()
-    // Damaged keys may wrap around: the builder refuses those that do not ascend.
+    // Damaged keys may wrap around: the builder rejects those that do not ascend.
     return (0..<leaf.rowCount).map { keys.key($0) &- first }
   }
 
@@ -72,7 +72,7 @@ final class ClusterMerger {
 
   // MARK: Gathering
 
-  /// Puts a column's spellings into arena and spans.
+  /// Copies a column's spellings into arena and spans.
   private func gather(
     _ id: UInt32, _ leaves: [Leaf], rowCount: Int
   ) throws(ClusterError) {
@@ -87,7 +87,7 @@ final class ClusterMerger {
         low = min(low, Int(span.offset))
         high = max(high, Int(span.offset) &+ Int(span.length))
       }
-      // Text that many rows share is copied once: all bytes between the lowest and the highest span.
+      // Text shared by many rows is copied once: all bytes between the lowest and the highest span.
       let shift = arena.count &- low
       guard low > high || arena.count &+ high &- low <= ClusterFormat.maximumBytes else {
         throw .tooLarge(bytes: arena.count &+ high &- low)
@@ -106,8 +106,8 @@ final class ClusterMerger {
 
   // MARK: Digests
 
-  /// The digest of every row's place, and of its spelling or null. Each row is digested separately, and the
-  /// results are added, so that no row waits for the one before it.
+  /// The digest of every row's index, and of its spelling or null. Each row is digested separately and the
+  /// results are added, so that no row depends on the previous one.
   private static func digest(
     _ base: UnsafeRawPointer, _ spans: UnsafePointer<TextSpan>, count: Int
   ) -> UInt64 {
@@ -137,7 +137,7 @@ final class ClusterMerger {
     return digest
   }
 
-  /// 0 to 7 bytes as a word: two loads that overlap, or single bytes, so that all are in it.
+  /// 0 to 7 bytes as a word: two overlapping loads, or single bytes, that contain all of them.
   @inline(__always)
   private static func rest(_ start: UnsafeRawPointer, count: Int) -> UInt64 {
     if count >= 4 {

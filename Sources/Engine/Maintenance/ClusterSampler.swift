@@ -2,22 +2,22 @@ import Base
 
 /// Encodes some of a table's leaves as a compaction would, to estimate the size of all of them.
 ///
-/// Samples are taken in a few places, evenly spread over a table's bytes, so that a leaf counts by its size.
-/// A place is a run of whole leaves, and smaller than a compacted cluster, in which more rows share tables of
-/// symbols and dictionaries. To measure that difference, one such cluster is encoded both whole and as
+/// Samples are taken at a few places, evenly distributed over a table's bytes, so that a leaf counts by its
+/// size. A place is a run of whole leaves, and smaller than a compacted cluster, in which more rows share
+/// symbol tables and dictionaries. To measure that difference, one such cluster is encoded both whole and as
 /// places.
 ///
 /// Thread rule: confined.
 package struct ClusterSampler {
   /// The size of the sample.
   package struct Limits: Sendable {
-    /// Places of a table.
+    /// The number of places in a table.
     package var places = 8
-    /// Bytes of the leaves of a place; it has at least one leaf.
+    /// The bytes of the leaves of a place, which has at least one leaf.
     package var placeBytes = 256 << 10
     /// Tables with at most this many bytes are encoded completely.
     package var wholeBytes = 4 << 20
-    /// Rows of a compacted cluster.
+    /// The number of rows in a compacted cluster.
     package var clusterRows = Compactor.clusterRows
 
     package init(places: Int = 8) { self.places = max(3, places) }
@@ -77,7 +77,7 @@ package struct ClusterSampler {
   }
 
   private func places(of groups: inout ClusterGroups, _ size: LeafBytes) throws -> Chosen {
-    // Fewer where leaves are as large as compaction makes them.
+    // Fewer if leaves are as large as compaction makes them.
     let most = max(3, min(limits.places, limits.wholeBytes / max(1, size.typical)))
     let marks = (0..<most).map {
       Int((Double(2 * $0 + 1) / Double(2 * most) * Double(size.total)).rounded(.down))
@@ -112,7 +112,7 @@ package struct ClusterSampler {
     return chosen
   }
 
-  /// The leaves of a place, beginning at one leaf, or before it if the group ends too early.
+  /// The leaves of a place, from one leaf on, or from an earlier one if the group ends too early.
   private func run(around index: Int, _ sizes: [Int]) -> Range<Int> {
     var (low, high, bytes) = (index, index + 1, sizes[index])
     while bytes < limits.placeBytes, high < sizes.count {
@@ -146,7 +146,7 @@ package struct ClusterSampler {
     let encoded = try encodeOnce(runs, columns)
     let (whole, parts) = (encoded[0], encoded[1...chosen.parts.count])
     let places = encoded[(1 + chosen.parts.count)...]
-    // How much smaller rows get in a whole cluster than in places of it.
+    // How much smaller rows become in a whole cluster than in places of it.
     let scale = whole.ratio / max(parts.reduce(Encoded(), +).ratio, .leastNormalMagnitude)
     let ratios = zip(places, chosen.places).flatMap { place, chosen in
       Array(repeating: place.ratio * scale, count: chosen.marks)
@@ -156,7 +156,7 @@ package struct ClusterSampler {
     // No file is as large, but a damaged one may claim any size.
     result.after = whole.after + Int(min(rest * mean, Double(1 << 60)))
 
-    // Differences of neighbours, not from the mean: places that are evenly spread follow a trend.
+    // Differences of neighbours, not from the mean, since evenly distributed places follow a trend.
     let steps = zip(ratios, ratios.dropFirst()).reduce(0) { $0 + ($1.1 - $1.0) * ($1.1 - $1.0) }
     let variance = steps / Double(2 * max(1, ratios.count - 1))
     let deviation = (variance / Double(max(1, ratios.count))).squareRoot()
@@ -172,7 +172,7 @@ package struct ClusterSampler {
     result.places = chosen.places.count
   }
 
-  /// Encodes runs of leaves; equal runs only once.
+  /// Encodes runs of leaves, equal runs only once.
   private func encodeOnce(_ runs: [[NodeEntry]], _ columns: [UInt32]) throws -> [Encoded] {
     struct Name: Hashable {
       let first: Int64?
@@ -212,10 +212,10 @@ package struct ClusterSampler {
   }
 }
 
-/// How large a tree's leaves are.
+/// The sizes of a tree's leaves.
 private struct LeafBytes {
   private(set) var total = 0
-  /// The size of the leaf in which a byte lies, on average.
+  /// The mean size of the leaf that contains a byte.
   private(set) var typical = 0
 
   init(_ tree: TreeReader) throws {

@@ -1,49 +1,49 @@
-/// The size that a file would have after a compaction. Rows are encoded as a compaction would, and only the
-/// size of the result is kept. Large tables are sampled, evenly over their bytes.
+/// The estimated size of a file after a compaction. Rows are encoded as in a compaction, and only the size of
+/// the result is kept. Large tables are sampled, evenly over their bytes.
 ///
-/// Approximate: nodes are not written, indexes are counted by their entries, and the other rows may differ
-/// from the sample; `possibleError` bounds the deviation, as far as the sample shows it.
+/// It is approximate: nodes are not written, indexes are measured by their entries, and the other rows may
+/// differ from the sample; `possibleError` bounds the deviation, as far as the sample shows it.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct CompactionEstimate: Sendable, Equatable {
-  /// A table's part.
+  /// The estimate for a table.
   public struct TablePart: Sendable, Equatable {
     /// The table's name.
     public let name: String
-    /// Bytes of its clusters, changed rows and indexes now.
+    /// The bytes of its clusters, changed rows and indexes now.
     public let before: Int
-    /// About as many bytes after a compaction.
+    /// The estimated bytes after a compaction.
     public let after: Int
-    /// About how many bytes `after` may be off by, either way.
+    /// The possible error of `after`, in bytes, in either direction.
     public let possibleError: Int
-    /// Its objects.
+    /// The number of its objects.
     public let objects: Int
-    /// How many of them were encoded anew for the estimate.
+    /// The number of objects that were encoded for the estimate.
     public let sampledObjects: Int
-    /// At how many places of the table they lie; 0 when all objects were.
+    /// The number of sampled places in the table; 0 when all objects were encoded.
     public let places: Int
   }
 
-  /// The file's length now.
+  /// The file's length now, in bytes.
   public let before: Int
-  /// About the file's length after a compaction.
+  /// The estimated length of the file after a compaction, in bytes.
   public let after: Int
-  /// About how many bytes `after` may be off by, either way: three standard errors of the sample, and an
-  /// allowance for the known omissions. A part of a table that is shorter than the distance of two places,
+  /// The possible error of `after`, in bytes, in either direction: three standard errors of the sample, and
+  /// an allowance for the known omissions. A part of a table that is shorter than the distance of two places,
   /// and unlike the rest, may be missed.
   public let possibleError: Int
   /// The tables, in the order of their names.
   public let tables: [TablePart]
 
-  /// Objects in all tables.
+  /// The number of objects in all tables.
   public var objects: Int { tables.reduce(0) { $0 + $1.objects } }
-  /// How many of them were encoded anew for the estimate.
+  /// The number of objects that were encoded for the estimate.
   public var sampledObjects: Int { tables.reduce(0) { $0 + $1.sampledObjects } }
-  /// At how many places they lie, in the tables that were not encoded as a whole.
+  /// The number of sampled places, in the tables that were not encoded completely.
   public var places: Int { tables.reduce(0) { $0 + $1.places } }
 
   /// - Parameters:
-  ///   - snapshot: the version that would be compacted; held until this returns.
+  ///   - snapshot: the version to be compacted, held until this returns.
   ///   - total: the file's length.
   ///   - limits: the size of the sample of each table.
   /// - Complexity: O(clusters) for each table, plus encoding the samples, on several threads.
@@ -55,7 +55,7 @@ public struct CompactionEstimate: Sendable, Equatable {
       try Self.measure(try snapshot.table(at: $0), sampler)
     }
     let companions = try snapshot.companions().map { try Self.measure($0, sampler) }
-    // The slots, the data, and of every table a page or so of nodes, schema and notes.
+    // The slots, the data, and for every table about a page of nodes, schema and notes.
     let all = tables + companions
     let pages = Layout.slotCount + 1 + all.count
     let data = all.reduce(0) { $0 + $1.after }
@@ -75,12 +75,12 @@ public struct CompactionEstimate: Sendable, Equatable {
     return TablePart(
       name: table.name, before: sampled.before + indexes.before,
       after: sampled.after + indexes.after,
-      // In one run, entries take other numbers of bits than in several.
+      // In one run, entries have other numbers of bits than in several.
       possibleError: sampled.possibleError + indexes.after / 8, objects: table.count,
       sampledObjects: sampled.objects, places: sampled.places)
   }
 
-  /// Bytes of an index without outdated entries: all entries take about the same space.
+  /// The bytes of an index without outdated entries, as all entries take about the same space.
   private static func live(_ bytes: Int, _ objects: Int, _ entries: Int) -> Int {
     entries > objects ? Int(Double(bytes) * Double(objects) / Double(entries)) : bytes
   }

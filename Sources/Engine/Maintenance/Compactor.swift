@@ -6,20 +6,20 @@ import Base
 /// After the flush everything written is read back from the file and compared with the source, so that a copy
 /// with other values never replaces a file.
 ///
-/// The copy's bytes depend on the version alone, not on the number of threads: the clusters to be merged are
+/// The copy's bytes depend only on the version, not on the number of threads: the clusters to merge are
 /// chosen before any is encoded, and they are written in order.
 ///
-/// If kept versions are to be copied, clusters are not merged, but shared (`SharedCopy`).
+/// If kept versions are copied, clusters are not merged, but shared (`SharedCopy`).
 ///
 /// Thread rule: called by one thread, while the version is held.
 package struct Compactor {
-  /// Rows of a compacted cluster at most: enough for dictionaries and symbol tables to pay. Half as
-  /// many made app rows 2% larger; twice as many saved 0.4% and took 36 MB more memory.
+  /// The maximum rows of a compacted cluster: enough for dictionaries and symbol tables to be worth their
+  /// space. Half as many made app rows 2% larger; twice as many saved 0.4% and took 36 MB more memory.
   static let clusterRows = 65_536
-  /// Clusters of more encoded bytes than this together are not merged, which bounds the memory of
-  /// each thread.
+  /// Clusters with more encoded bytes than this together are not merged, which bounds the memory of each
+  /// thread.
   static let clusterBytes = 6 << 20
-  /// Each thread takes up to 35 MB, for long text: all together stay below 128 MB.
+  /// Each thread takes up to 35 MB, for long text; together they stay below 128 MB.
   static let mostThreads = 3
 
   private let source: VersionRoots
@@ -40,13 +40,13 @@ package struct Compactor {
   ///
   /// - Parameters:
   ///   - target: an empty storage.
-  ///   - keepsVersions: whether kept versions are copied too. Otherwise the copy has none; it has their
-  ///     wanted number in both cases.
-  ///   - keepsPending: whether pending tables are copied too. Then clusters are not merged either.
-  ///   - isMarked: marks the copy as a temporary, from the first byte that is written. The mark lies in the
-  ///     place of the first slot: only the second is written here.
-  ///   - shouldStop: asked between clusters, on the caller's thread.
-  /// - Returns: the version's place in the copy; its number is the source's plus one.
+  ///   - keepsVersions: whether kept versions are copied too. Otherwise the copy has none; it has their limit
+  ///     in both cases.
+  ///   - keepsPending: whether pending tables are copied too. Clusters are then not merged either.
+  ///   - isMarked: whether the copy is marked as a temporary from its first byte. The mark takes the place of
+  ///     the first slot: only the second is written here.
+  ///   - shouldStop: called between clusters, on the caller's thread.
+  /// - Returns: the version in the copy; its number is the source's plus one.
   /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when the source is damaged; `SystemError`;
   ///   `EngineError.damaged` when the copy does not read back as written; `EngineError.cancelled` when
   ///   `shouldStop` has returned true.
@@ -88,7 +88,7 @@ package struct Compactor {
     team = MergingTeam(size: min(System.processorCount, Self.mostThreads))
   }
 
-  /// Durable before anything else is written: after a crash, another process must recognize the file.
+  /// Durable before any other write: after a crash, another process must recognize the file.
   private func mark() throws {
     let page = CommitSlot.temporaryPage
     try target.resize(to: page.count)

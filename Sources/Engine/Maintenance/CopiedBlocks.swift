@@ -1,10 +1,11 @@
 import Base
 
-/// A backup's memory of its database: a table of its own in the copy.
+/// What a backup stores about its database: a table of its own in the copy.
 ///
-/// For each block of the copy that refers to others, it has the checksum of the block that it was made from;
-/// all other blocks are equal byte for byte. A note names the database and the version that the copy has. A
-/// restored database has a note of its own instead, with the version of the backup that it was restored from.
+/// For each block of the copy that refers to others, it has the checksum of the block from which it was made;
+/// all other blocks are equal byte for byte. A note has the identity of the database and the version of the
+/// copy. A restored database has another note instead, with the version of the backup from which it was
+/// restored.
 struct CopiedBlocks {
   static let purpose = "copied blocks"
   static let noteName = "backup"
@@ -12,7 +13,7 @@ struct CopiedBlocks {
 
   /// The checksums of the original blocks, by the offset in the copy.
   private(set) var checksums: [UInt64: UInt64] = [:]
-  /// Bytes of the blocks that `blocks` has found last.
+  /// The bytes of the blocks that `blocks` has found last.
   private(set) var bytes = 0
   /// The version of the database; the copy's version has the same number.
   private(set) var version: UInt64
@@ -30,13 +31,13 @@ struct CopiedBlocks {
 
   // MARK: Reading
 
-  /// Continues the memory of the last backup.
+  /// Continues the records of the last backup.
   init(_ old: CopiedBlocks, version: UInt64, root: UInt64) {
     self = old
     (self.version, self.root) = (version, root)
   }
 
-  /// The memory of a copy; nil when the file is no backup.
+  /// The records of a copy; nil when the file is not a backup.
   ///
   /// - Throws: `EngineError.damaged`.
   init?(in snapshot: Snapshot) throws {
@@ -53,7 +54,7 @@ struct CopiedBlocks {
     checksums = found
   }
 
-  /// The version of a backup that a database was restored from, and the checksum of the backup's catalogue;
+  /// The version of a backup from which a database was restored, and the checksum of the backup's catalogue;
   /// nil when it was not restored.
   static func origin(_ catalogue: Catalogue) throws -> (version: UInt64, root: UInt64)? {
     try note(originNoteName, of: catalogue)
@@ -69,9 +70,10 @@ struct CopiedBlocks {
     }
   }
 
-  /// The blocks of versions of the copy, by the contents that they are copies of. Forgets all other blocks.
+  /// The blocks of versions of the copy, by the contents of which they are copies. Removes all other blocks
+  /// from the records.
   ///
-  /// - Complexity: O(tree nodes and bytes of overlays), those that versions share once.
+  /// - Complexity: O(tree nodes + bytes of overlays); shared ones are read once.
   mutating func blocks(
     of versions: [VersionRoots], _ blocks: BlockReader
   ) throws -> [BlockContent: BlockReference] {
@@ -86,7 +88,7 @@ struct CopiedBlocks {
 
   /// Writes the table, and returns its entry in the catalogue.
   ///
-  /// - Parameter note: whether the file is a backup, or was restored.
+  /// - Parameter note: the name of the note, for a backup or a restored file.
   func write(
     number: UInt32, as note: String, _ writer: BlockWriter, _ blocks: BlockReader
   ) throws -> Catalogue.TableEntry {
@@ -167,7 +169,7 @@ private struct CopyWalk {
     case .schema, .cluster, .indexLeaf:
       found[BlockContent(kind, owner, entry)] = entry.reference
     case .catalogue, .node, .overlay:
-      // Without a known original it is a block of the copy's own.
+      // Without a known original it belongs to the copy only.
       guard let checksum = checksums[entry.reference.offset] else { return true }
       found[BlockContent(kind, owner, entry, checksum: checksum)] = entry.reference
     }

@@ -10,12 +10,12 @@ struct IndexCheck {
   private let code: (UnsafeRawBufferPointer?) -> Int64?
   /// The kind of lookup, for messages.
   private let what: String
-  /// No two objects may have the same spelling.
+  /// True when no two objects may have the same spelling.
   private let isUnique: Bool
-  /// How many objects are looked up together.
+  /// The number of objects looked up together.
   private static let batch = 1 << 16
 
-  /// The index of a primary key.
+  /// The check of a primary key's index.
   init(keyOf table: Catalogue.TableEntry, _ schema: TableSchema, _ tree: TreeReader) {
     self.tree = tree
     runs = table.index
@@ -26,9 +26,9 @@ struct IndexCheck {
     isUnique = true
   }
 
-  /// A secondary index.
+  /// The check of a secondary index.
   ///
-  /// - Parameter name: the column's.
+  /// - Parameter name: the name of the column.
   init(_ index: Catalogue.Index, name: String, _ tree: TreeReader) {
     self.tree = tree
     runs = index.runs
@@ -91,7 +91,7 @@ struct IndexCheck {
     }
   }
 
-  /// Looks up keys. Few objects share a code: all of them are read.
+  /// Looks up keys. Few objects share a code, so all of them are read.
   ///
   /// - Returns: descriptions of objects with the same key.
   private func lookUpKeys(_ entries: [IndexEntry], _ isFound: inout [Bool]) throws -> [String] {
@@ -121,7 +121,7 @@ struct IndexCheck {
     return try leaf.withKey(row, columns) { $0.map { Array($0) } }
   }
 
-  /// Removes the entries whose objects are gone or have another code.
+  /// Removes the entries whose objects no longer exist or have another code.
   func removeOutdated(_ entries: inout [IndexEntry]) throws {
     var isCurrent = [Bool](repeating: false, count: entries.count)
     var opened: (entry: NodeEntry, keys: LeafKeys, leaf: Leaf)?

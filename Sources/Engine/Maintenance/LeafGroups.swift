@@ -1,16 +1,16 @@
 /// The size of the steps of a compaction in use.
 package struct OnlineLimits: Sendable {
-  /// Bytes that a transaction writes, more or less: one cluster at least.
+  /// The approximate number of bytes that a transaction writes, at least one cluster.
   package var transactionBytes = 8 << 20
-  /// Rows of a cluster at most.
+  /// The maximum number of rows in a cluster.
   package var clusterRows = Compactor.clusterRows
-  /// A cluster with at least this many rows has been encoded thoroughly before.
+  /// A cluster with at least this many rows was encoded thoroughly before.
   package var wellEncodedRows = 16_384
 
   package init() {}
 }
 
-/// A table's leaves that a compaction in use merges into one, if they are still there when it writes.
+/// A table's leaves that a compaction in use merges into one, if they still exist when it writes.
 struct LeafGroup: Sendable {
   /// The table's number.
   let table: UInt32
@@ -18,10 +18,10 @@ struct LeafGroup: Sendable {
   let entries: [NodeEntry]
 }
 
-/// A tree's leaves from a key on, as groups of neighbours that may be worth merging.
+/// A tree's leaves from a key on, in groups of neighbours that may be worth merging.
 ///
 /// Groups are made as in a compaction of the whole file, so that a repeated compaction recognizes the
-/// clusters that it made before, and leaves them.
+/// clusters that it made before, and leaves them unchanged.
 ///
 /// Thread rule: confined, while the version is held.
 struct LeafGroups {
@@ -34,7 +34,7 @@ struct LeafGroups {
   private var upcoming: NodeEntry?
   private var hasBegun = false
 
-  /// - Parameter first: leaves of lower keys are passed over.
+  /// - Parameter first: leaves with lower keys are skipped.
   init(
     _ tree: TreeReader, from first: Int64, _ limits: OnlineLimits,
     isFixed: @escaping (NodeEntry) throws -> Bool
@@ -60,7 +60,7 @@ struct LeafGroups {
     return nil
   }
 
-  /// The next group, whether it is worth merging, and the bytes that it takes now; nil behind the last.
+  /// The next group, whether it is worth merging, and its current bytes; nil after the last.
   mutating func next() throws -> (group: [NodeEntry], pays: Bool, bytes: Int)? {
     if !hasBegun {
       hasBegun = true
@@ -86,8 +86,8 @@ struct LeafGroups {
     return group.isEmpty ? nil : (group, try pays(group, rows: rows), bytes)
   }
 
-  /// Whether merging can save an eighth: with a few rows beside a cluster that is large already, more would
-  /// be written than gained.
+  /// Returns whether merging can save an eighth: with a few rows beside a cluster that is already large, more
+  /// would be written than gained.
   private func pays(_ group: [NodeEntry], rows: Int) throws -> Bool {
     let most = group.map { Int(clamping: $0.count) }.max() ?? 0
     if most < limits.wellEncodedRows || (rows - most) > rows / 8 { return true }

@@ -1,6 +1,6 @@
 import Base
 
-/// The cluster that a group of leaves was merged into, in memory.
+/// The cluster into which a group of leaves was merged, in memory.
 struct MergedGroup: Sendable {
   let group: LeafGroup
   let cluster: EncodedCluster
@@ -11,11 +11,11 @@ struct MergedGroup: Sendable {
   /// Thread rule: that of the team, while a version that has the leaves is held.
   ///
   /// - Parameters:
-  ///   - end: that version's end.
-  ///   - shouldStop: asked before each group.
+  ///   - end: the end of that version.
+  ///   - shouldStop: called before each group.
   /// - Returns: the groups that have become smaller; single leaves only if by a sixteenth.
   /// - Throws: `BlockError`, `ClusterError` when a leaf is damaged; `EngineError.damaged` when a result does
-  ///   not read back as it was encoded; `EngineError.cancelled`.
+  ///   not read back as encoded; `EngineError.cancelled`.
   static func encode(
     _ groups: [LeafGroup], _ team: MergingTeam, _ blocks: BlockReader, end: UInt64,
     shouldStop: @escaping () -> Bool

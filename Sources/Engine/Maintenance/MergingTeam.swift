@@ -11,15 +11,15 @@ final class MergingTeam {
   var size: Int { mergers.count }
 
   /// Calls `work` for each item, on as many threads as the team has, and `consume` with the results, in the
-  /// order of the items. A thread that has finished an item takes the next, without waiting for the others.
-  /// If the system has no room for another thread, the existing ones do its work.
+  /// order of the items. A thread that has finished an item takes the next without waiting for the others. If
+  /// the system cannot start another thread, the existing ones do its work.
   ///
   /// - Parameters:
-  ///   - window: the most items that are taken from `next` and not consumed yet, which bounds memory.
-  ///   - next: the items; nil behind the last. Called by the calling thread, as `consume` is.
+  ///   - window: the maximum number of items taken from `next` and not consumed, which bounds memory.
+  ///   - next: returns the items; nil after the last. Called by the calling thread, like `consume`.
   ///   - work: called on any of the threads.
   /// - Throws: the errors of `next` and `consume`, and that of `work` for the first item that failed; no
-  ///   further item is begun then.
+  ///   further item is then begun.
   func forEach<Item: Sendable, Output: Sendable>(
     window: Int, _ next: () throws -> Item?,
     _ work: @escaping @Sendable (Item, ClusterMerger) throws -> Output,
@@ -38,7 +38,7 @@ final class MergingTeam {
         list.add(some)
         given += 1
         item = try next()
-        // A thread is started when there is work for it.
+        // A thread is started when it has work.
         if given > threads.count + 1, threads.count + 1 < mergers.count {
           let hand = Hand(mergers[threads.count + 1])
           if let thread = try? Thread(
@@ -61,7 +61,7 @@ final class MergingTeam {
 
   /// Calls `work` for each item, on as many threads as the team has, and returns the results in order.
   ///
-  /// - Throws: as `forEach`.
+  /// - Throws: the errors of `forEach`.
   func map<Item: Sendable, Output: Sendable>(
     _ items: [Item], _ work: @escaping @Sendable (Item, ClusterMerger) throws -> Output
   ) throws -> [Output] {
@@ -72,25 +72,25 @@ final class MergingTeam {
   }
 }
 
-/// Carries a merger to the thread that uses it.
+/// Passes a merger to the thread that uses it.
 private final class Hand: @unchecked Sendable {
   // @unchecked: used by one thread until that has been joined, and by the team's thread afterwards.
   let merger: ClusterMerger
   init(_ merger: ClusterMerger) { self.merger = merger }
 }
 
-/// Items that several threads take one after the other, and the outcome of each.
+/// Items that several threads take in order, and the outcome of each.
 ///
-/// Thread rule: any thread; `add`, `outcomeOrItem` and `end` are one thread's.
+/// Thread rule: any thread; `add`, `outcomeOrItem` and `end` only on one thread.
 private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Sendable {
   enum Turn {
     case outcome(Result<Output, any Error>)
     case item(Int, Item)
   }
 
-  // @unchecked: everything is guarded by `lock`.
+  // @unchecked: `lock` guards everything.
   private let lock = Lock()
-  /// The first item that no thread has taken is at `head`.
+  /// The items; the first one not taken is at `head`.
   private var items: [Item] = []
   private var head = 0
   /// The number of the item at `head`.
@@ -105,7 +105,7 @@ private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Senda
     }
   }
 
-  /// There will be no more items. Those that no thread has taken are dropped.
+  /// Ends the list; items that no thread has taken are dropped.
   func end() {
     lock.withLock {
       isEnded = true
@@ -121,7 +121,7 @@ private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Senda
     }
   }
 
-  /// The outcome of an item; without one yet, another item to work on meanwhile. Waits while there is
+  /// The outcome of an item; if there is none yet, another item to work on meanwhile. Waits while there is
   /// neither.
   func outcomeOrItem(_ index: Int) -> Turn {
     lock.withLock {
@@ -148,7 +148,7 @@ private final class WorkList<Item: Sendable, Output: Sendable>: @unchecked Senda
     }
   }
 
-  /// Call with the lock held.
+  /// Requires the lock.
   private func take() -> (Int, Item)? {
     guard head < items.count else { return nil }
     let taken = (number, items[head])

@@ -1,14 +1,14 @@
-/// Compares the ways in which a leaf's values are read, and the statistics about them.
+/// Compares the ways in which a leaf's values are read, and their statistics.
 ///
 /// Scans read packed numbers; lookups and exports read spellings; queries skip clusters by their bounds. All
-/// must agree, or answers would depend on the way of reading.
+/// must agree, or results would depend on the way of reading.
 ///
 /// Thread rule: confined, while the version is held.
 struct ReadingCheck {
   private let leaf: Leaf
   private let keys: LeafKeys
   private let schema: TableSchema
-  /// Rows that are decoded together.
+  /// The number of rows decoded together.
   private static let window = 4096
 
   init(_ leaf: Leaf, _ keys: LeafKeys, _ schema: TableSchema) {
@@ -76,7 +76,7 @@ struct ReadingCheck {
       }
       if !isSame { return "it is spelled differently alone and among others" }
     }
-    // Bounds are of spellings that are read without a notation.
+    // Bounds apply to spellings that are read without a notation.
     switch (known.kind, column.reading.plainType) {
     case (.integers, .int), (.days, .date), (.moments, .dateTime):
       if let bounds = known.integers, let number = window.number(place), !bounds.contains(number) {
@@ -89,7 +89,7 @@ struct ReadingCheck {
 }
 
 extension DictionaryEncoding {
-  /// Two equal entries: equal rows would then have different numbers.
+  /// Finds two equal entries, with which equal rows would have different numbers.
   ///
   /// - Complexity: O(bytes of the entries), which are in memory meanwhile.
   fileprivate func repeated() -> (Int, Int)? {

@@ -10,9 +10,9 @@ package struct LostPart: Sendable, Equatable {
 
 /// The readable part of a damaged table: every object of a sound leaf below sound nodes.
 ///
-/// Each block is verified before any of its rows is returned: its keys, and every value of the columns asked
-/// for. So all returned values are those that were stored. A leaf that fails is left out completely, and so
-/// is everything below a damaged node. Indexes are not used.
+/// Each leaf is verified before any of its rows is returned: its keys, and every value of the requested
+/// columns. So all returned values are those that were stored. A leaf that fails is omitted completely, and
+/// so is everything below a damaged node. Indexes are not used.
 ///
 /// Thread rule: one thread at a time, while the version is held.
 package final class SalvagedTable: LeafSource {
@@ -21,8 +21,8 @@ package final class SalvagedTable: LeafSource {
   private let lost: (LostPart) -> Void
 
   /// - Parameters:
-  ///   - query: the query that will be run; columns that it does not use may be damaged.
-  ///   - lost: called with each part that is left out, in the order of keys.
+  ///   - query: the query to run; columns that it does not use may be damaged.
+  ///   - lost: called with each omitted part, in the order of keys.
   /// - Throws: `EngineError.noSuchColumn`.
   fileprivate init(_ table: Table, for query: Query, lost: @escaping (LostPart) -> Void) throws {
     self.table = table
@@ -30,7 +30,7 @@ package final class SalvagedTable: LeafSource {
     let schema = table.schema
     var needed = Set(try query.columns.map(table.indices) ?? Array(schema.columns.indices))
     needed.formUnion(try table.indices(of: query.sort.map(\.column)))
-    // The query itself reports a name that no column has.
+    // The query itself reports the name of a missing column.
     if let filter = query.filter { needed.formUnion(filter.columns.compactMap(schema.index)) }
     columns = needed.sorted().map {
       (schema.columns[$0].name, schema.columnIDs[$0], schema.columns[$0].reading)
@@ -52,7 +52,7 @@ package final class SalvagedTable: LeafSource {
 
   /// Calls `body` with each sound leaf, until it returns false.
   ///
-  /// - Complexity: O(bytes of the columns asked for).
+  /// - Complexity: O(bytes of the requested columns).
   package func walkLeaves(_ body: (Leaf) throws -> Bool) throws {
     let tree = table.tree
     var parts = TreeParts(tree)
@@ -153,8 +153,8 @@ extension Snapshot {
   /// A table for reading the sound part of a damaged one.
   ///
   /// - Parameter lost: called with each part that cannot be read.
-  /// - Returns: nil when the table's schema cannot be read, and so nothing of it; `lost` is called for that
-  ///   too.
+  /// - Returns: nil when the table's schema cannot be read, and so nothing of the table; `lost` is then
+  ///   called too.
   /// - Throws: `EngineError.noSuchTable`, `.noSuchColumn`.
   package func salvage(
     _ name: String, for query: Query, lost: @escaping (LostPart) -> Void

@@ -3,20 +3,20 @@ import Base
 /// Copies blocks of several versions into another file, so that blocks that the versions share are written
 /// once and are shared there too.
 ///
-/// A block that refers to others is rewritten with their new places. Clusters are encoded anew one by one,
-/// where that makes them smaller. They are not merged, as those of a single version are, since neighbours in
-/// one version need not be neighbours in another.
+/// A block that refers to others is rewritten with their new places. Clusters are encoded anew one by one, if
+/// that makes them smaller. They are not merged, as those of a single version are, since neighbours in one
+/// version need not be neighbours in another.
 ///
 /// Thread rule: confined, while the versions are held.
 struct SharedCopy {
-  /// A cluster that was copied: the digests of its columns, by their numbers, and of its keys.
+  /// A copied cluster: the digests of its columns, by number, and of its keys.
   private struct Copied {
     let entry: NodeEntry
     let keys: ClusterMerger.Digest
     let columns: [(id: UInt32, digest: ClusterMerger.Digest)]
   }
 
-  /// Clusters of more rows have been encoded thoroughly before.
+  /// Clusters with more rows were encoded thoroughly before.
   private static let mostRows = 16_384
 
   private let source: BlockReader
@@ -29,8 +29,7 @@ struct SharedCopy {
   private var clusters: [Copied] = []
   /// The end of the last block that was placed.
   private var end: UInt64 = 0
-  /// For catalogues of kept versions that have a history: an empty one, since the history of a kept version
-  /// is not used.
+  /// An empty history for catalogues of kept versions, whose own history is not used.
   private var emptyHistory: BlockReference?
   /// The history of the copy.
   private(set) var copied = History()
@@ -43,11 +42,11 @@ struct SharedCopy {
 
   // MARK: Versions
 
-  /// Copies a version, and what its history names.
+  /// Copies a version, and the versions and tables in its history.
   ///
   /// - Parameters:
-  ///   - keepsVersions: whether kept versions are copied.
-  ///   - keepsPending: whether pending tables are copied.
+  ///   - keepsVersions: whether to copy kept versions.
+  ///   - keepsPending: whether to copy pending tables.
   /// - Returns: its catalogue with all places in the new file; the caller writes it.
   /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when a block is damaged; `SystemError`;
   ///   `EngineError.cancelled`.
@@ -139,7 +138,7 @@ struct SharedCopy {
     return reference
   }
 
-  /// Copies a block that refers to no other, unchanged.
+  /// Copies a block that refers to no others, unchanged.
   private mutating func copy(block reference: BlockReference, end: UInt64) throws -> BlockReference
   {
     if let known = places[reference.offset] { return known }

@@ -6,13 +6,13 @@ public struct TableUse: Sendable {
   public struct ColumnUse: Sendable {
     /// Its name, type and default.
     public let column: Column
-    /// Bytes of its values in all clusters.
+    /// The bytes of its values in all clusters.
     public internal(set) var bytes = 0
-    /// How many clusters use which encoding.
+    /// The number of clusters by encoding.
     public internal(set) var encodings: [String: Int] = [:]
-    /// How many of the column's bytes are in which encoding.
+    /// The bytes of the column by encoding.
     public internal(set) var encodingBytes: [String: Int] = [:]
-    /// How many objects are null in the column.
+    /// The number of nulls in the column.
     public internal(set) var nulls = 0
   }
 
@@ -20,7 +20,7 @@ public struct TableUse: Sendable {
   public struct IndexUse: Sendable {
     /// The name of its column.
     public let column: String
-    /// Bytes of its blocks, nodes included.
+    /// The bytes of its blocks, including nodes.
     public let bytes: Int
     /// The number of its entries: one for each object, and outdated ones.
     public let entries: Int
@@ -28,26 +28,26 @@ public struct TableUse: Sendable {
 
   /// The table's name.
   public let name: String
-  /// Objects in the table.
+  /// The number of objects in the table.
   public let objects: Int
-  /// Runs of objects that are stored together.
+  /// The number of clusters, which are runs of objects stored together.
   public internal(set) var clusters = 0
-  /// Bytes of clusters, their headers included.
+  /// The bytes of clusters, including their headers.
   public internal(set) var clusterBytes = 0
-  /// Bytes of the blocks that hold changed and deleted rows of clusters.
+  /// The bytes of blocks with changed and deleted rows of clusters.
   public internal(set) var overlayBytes = 0
-  /// The columns, in their order.
+  /// The columns, in order.
   public internal(set) var columns: [ColumnUse]
-  /// The names of the primary key's columns, in its order; empty when there is none.
+  /// The names of the primary key's columns, in its order; empty when there is no key.
   public let keyColumns: [String]
-  /// The name of the primary key's only column; nil when there is none, or several.
+  /// The name of the primary key's only column; nil when there is no key, or several columns.
   public var keyColumn: String? { keyColumns.count == 1 ? keyColumns[0] : nil }
-  /// Bytes of the primary key's index, its nodes included.
+  /// The bytes of the primary key's index, including its nodes.
   public internal(set) var indexBytes = 0
   /// The secondary indexes, in the order of their columns.
   public internal(set) var secondaryIndexes: [IndexUse] = []
 
-  /// Reads the directories of a table's clusters, but no values, and of changed rows only which are null.
+  /// Reads the directories of a table's clusters, but no values; of changed rows only the nulls.
   ///
   /// - Complexity: O((clusters + changed rows) × columns).
   /// - Throws: `EngineError.damaged`.
@@ -61,7 +61,7 @@ public struct TableUse: Sendable {
       IndexUse(column: $0.column, bytes: $0.bytes, entries: $0.entries)
     }
     let identifiers = table.schema.columnIDs
-    // Only directories are read, but the system maps the pages around them too: in the end, the whole file.
+    // Only directories are read, but the system also maps the pages around them: in the end, the whole file.
     var mapped = MappedRange(table.tree.blocks)
     try table.forEachLeaf { leaf in
       mapped.add(leaf.overlay?.base.reference ?? leaf.entry.reference)
@@ -93,7 +93,7 @@ private struct MappedRange {
 
   init(_ blocks: BlockReader) { self.blocks = blocks }
 
-  /// Call before a block is read: earlier blocks are released.
+  /// Releases earlier blocks; call it before a block is read.
   mutating func add(_ reference: BlockReference) {
     let start = Int(clamping: reference.offset)
     let end = start + Int(reference.length)

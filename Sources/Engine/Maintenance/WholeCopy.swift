@@ -10,7 +10,7 @@ struct WholeCopy {
   /// Copies all blocks that the other file lacks.
   ///
   /// - Parameters:
-  ///   - memory: the copy's memory of its original.
+  ///   - memory: the copy's records of its original.
   ///   - isBackup: whether to record the copied blocks; otherwise only the version is recorded.
   ///   - old: the copy's history so far.
   /// - Returns: the catalogue and the history of the copy; the caller writes the catalogue.
