@@ -75,10 +75,10 @@ package final class ClusterBuilder {
     }
   }
 
-  /// What the spellings of each column look like, as `encode` would find it, where no cluster is wanted.
+  /// Examines the spellings of each column as `encode` does, without making a cluster.
   ///
   /// - Throws: `ClusterError` when a span lies outside the arena.
-  /// - Complexity: O(bytes): about half of what encoding takes.
+  /// - Complexity: O(bytes), about half of encoding.
   package func examine(
     arena: UnsafeRawBufferPointer, spans: UnsafePointer<TextSpan>, rowCount: Int, columnCount: Int
   ) throws(ClusterError) -> [SpellingFacts] {

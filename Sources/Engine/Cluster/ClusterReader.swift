@@ -190,7 +190,7 @@ package struct ClusterReader {
     return true
   }
 
-  /// Where the last segment and the padding end.
+  /// The end of the last segment and the padding.
   func end() throws(ClusterError) -> Int {
     var end = max(ClusterFormat.headerLength(columns: columnCount), keyOffset + keyLength)
     if columnCount > 0 {

@@ -7,7 +7,7 @@
 /// Thread rule: confined.
 package final class ColumnWindow {
   private let reading: Reading
-  /// False: text is wanted only as bytes.
+  /// False: text is needed only as bytes.
   private let makesValues: Bool
   // Unchecked: methods that change anything call no code of a caller that could access this again, so
   // accesses cannot overlap; the checks would cost more than reading a value.
@@ -267,7 +267,7 @@ package final class ColumnWindow {
     try takeSpelled(from: 0)
   }
 
-  /// Sets the numbers of the rows that are given as spellings.
+  /// Sets the numbers of the rows given as spellings.
   private func takeSpelled(from first: Int) throws(ClusterError) {
     for row in 0..<count {
       if let spelling = decoded[row] {

@@ -1,6 +1,7 @@
-/// The spellings of one row on its way into a table, in memory that is used again for the next row.
+/// The spellings of one row to be added to a table, in memory that is reused for the next row.
 ///
-/// A value is spelled once: the row's primary key and the entries of its indexes are made of the same bytes.
+/// A value is spelled once: the row's primary key and the entries of its indexes are made from the same
+/// bytes.
 ///
 /// Thread rule: a value; copies are independent.
 package struct SpelledRow: Sendable {

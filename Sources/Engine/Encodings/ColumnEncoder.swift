@@ -107,7 +107,7 @@ struct ColumnEncoder: ~Copyable {
     return segment
   }
 
-  /// What the spellings of a column look like, as `encode` finds it, without an encoding.
+  /// Examines the spellings of a column as `encode` does, without encoding them.
   mutating func examine(
     _ matrix: ColumnMatrix, rowCount: Int
   ) throws(SpanOutside) -> SpellingFacts {

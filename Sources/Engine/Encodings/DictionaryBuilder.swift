@@ -2,8 +2,8 @@
 /// column.
 ///
 /// A slot is `generation (16 bits) | part of the hash (24) | entry (24)`. A slot of an older generation is
-/// empty, so starting over costs nothing. The hash is seeded at random, so nobody can make a file whose
-/// fields all collide. The result does not depend on the seed.
+/// empty, so starting again costs nothing. The hash is seeded at random, so a file whose fields all collide
+/// cannot be constructed. The result does not depend on the seed.
 struct DictionaryBuilder: ~Copyable {
   struct Entry: BitwiseCopyable {
     var hash: UInt64
@@ -131,7 +131,7 @@ struct DictionaryBuilder: ~Copyable {
       if total > allowedBytes(column, entries: max(entries, 1), limit: limit, effort) {
         return true
       }
-      // Most are known already: the rest will hardly be different.
+      // Most are known already, so the rest will probably not differ.
       if entries < row / 2 { return false }
     }
     return false

@@ -1,6 +1,6 @@
 import Base
 
-/// A decimal number that is never rounded: up to 38 digits, any of them behind the point.
+/// A decimal number that is never rounded: up to 38 digits, any of them after the point.
 ///
 /// Equal numbers are equal whatever their spelling: `1.10` is `1.1`, and `-0` is `0`.
 ///
@@ -8,10 +8,10 @@ import Base
 public struct ExactDecimal: Sendable, Hashable {
   /// All digits as a whole number: the value is this divided by 10 to the power of `scale`.
   public let coefficient: Int128
-  /// How many digits are behind the point, 0 to 38; the last of them is not zero.
+  /// The number of digits after the point, 0 to 38; the last of them is not zero.
   public let scale: Int
 
-  /// The most digits of a number, all or behind the point.
+  /// The maximum number of digits, altogether or after the point.
   public static let maximumDigits = 38
   /// The number 0.
   public static let zero = ExactDecimal(known: 0, scale: 0)
@@ -21,7 +21,7 @@ public struct ExactDecimal: Sendable, Hashable {
     self.scale = scale
   }
 
-  /// `coefficient` / 10^`scale`; nil when that needs more than 38 digits, or more than 38 behind the point.
+  /// `coefficient` / 10^`scale`; nil when that needs more than 38 digits, or more than 38 after the point.
   public init?(coefficient: Int128, scale: Int) {
     self.init(magnitude: coefficient.magnitude, isNegative: coefficient < 0, exponent: 0 &- scale)
   }

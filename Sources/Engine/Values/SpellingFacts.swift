@@ -1,4 +1,4 @@
-/// What the spellings of a column look like.
+/// Facts about the spellings of a column.
 package struct SpellingFacts: Sendable, Equatable {
   package var nullCount: Int
   /// Row numbers count from the first row of the cluster.

@@ -1,4 +1,4 @@
-/// A UUID: 128 bits that anybody can generate; see RFC 9562.
+/// A UUID: 128 bits that anyone can generate; see RFC 9562.
 ///
 /// Thread rule: a plain value, `Sendable`.
 public struct UniqueIdentifier: Sendable, Hashable {

@@ -187,11 +187,11 @@ public enum Value: Sendable {
 }
 
 extension Value: Equatable {
-  /// True for the same case with the same value, whatever its spelling: null equals null, NaN equals
-  /// NaN, and `.int(5)` is not `.double(5)`. Queries compare numbers across types; see `Predicate`.
+  /// True for the same case with the same value, whatever its spelling: null equals null, NaN equals NaN, and
+  /// `.int(5)` is not `.double(5)`. Queries compare numbers across types; see `Predicate`.
   ///
   /// Texts are equal when their bytes are, as in keys, groups and queries: an `é` of one scalar differs from
-  /// one of two scalars, though Swift's own strings are equal then.
+  /// one of two scalars, although Swift's strings are equal.
   public static func == (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.null, .null): true
