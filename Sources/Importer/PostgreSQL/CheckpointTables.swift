@@ -1,5 +1,5 @@
-/// The tables in which a server keeps the checkpoints of imports, in the schema of the loaded table: their
-/// statements as text.
+/// The statements of the tables in which a server keeps the checkpoints of imports. They are in the schema of
+/// the loaded table:
 ///
 /// - `sheaf_input`: each input, the process that works on it, its epoch, and its counts once it is done.
 /// - `sheaf_lease`: the time until which no other process may take the input. It has a row of its own, so
@@ -43,7 +43,7 @@ struct CheckpointTables: Sendable {
     ]
   }
 
-  /// Fails where a table is missing or has other columns.
+  /// Fails when a table is missing or has other columns.
   var probe: String {
     "SELECT digest, byte_end FROM \(input) WHERE false; SELECT until FROM \(lease) WHERE false; SELECT "
       + "line_end, checksum, epoch FROM \(range) WHERE false; SELECT byte_offset, original FROM \(reject) "

@@ -14,7 +14,7 @@ final class ClaimedLoad {
   /// The number of ranges that the server has or that were handed over.
   private var rangeCount: Int
 
-  /// - Parameter lanes: the most connections.
+  /// - Parameter lanes: the maximum number of connections.
   /// - Throws: `SystemError` when the system has no room for a thread.
   init(
     _ plan: LoadPlan, _ claim: InputClaim, _ claims: InputClaims, lanes: Int, _ budget: RejectBudget
@@ -43,11 +43,11 @@ final class ClaimedLoad {
   /// Whether the server has the range with this first record.
   func has(_ firstRecord: Int) -> Bool { stored[firstRecord] != nil }
 
-  /// Hands a range over, unless the server has it.
+  /// Hands a range to a lane, unless the server has it.
   ///
   /// - Parameter shouldStop: asked while it waits.
-  /// - Returns: false when `shouldStop` said so and the range will not be committed.
-  /// - Throws: as `LaneTeam.submit`; `ImportError.inputChanged` where the server's range has other bytes.
+  /// - Returns: false when `shouldStop` returned true and the range will not be committed.
+  /// - Throws: as `LaneTeam.submit`; `ImportError.inputChanged` when the server's range has other bytes.
   func submit(_ range: CopyRange, shouldStop: () -> Bool) throws -> Bool {
     if let there = stored.removeValue(forKey: range.firstRecord) {
       guard there.isOf(range) else {
@@ -71,7 +71,7 @@ final class ClaimedLoad {
 
   /// Records that the whole input is in the table.
   ///
-  /// - Parameter end: where the input ends, and the checksum of all of it.
+  /// - Parameter end: the end of the input, and the checksum of all of it.
   /// - Throws: as `InputClaims.finish`.
   func end(at end: (byte: Int, checksum: UInt64)) throws {
     try claims.finish(claim, ranges: rangeCount, allCounts, end: end)

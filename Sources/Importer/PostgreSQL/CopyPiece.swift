@@ -1,7 +1,7 @@
 import Engine
 
-/// A chunk of records as text for `COPY`: a plain value that goes from a parser's thread to the thread that
-/// makes ranges of such pieces.
+/// A chunk of records as text for `COPY`: a plain value, passed from a parser's thread to the thread that
+/// combines pieces into ranges.
 struct CopyPiece: Sendable {
   /// Kept for the records that the server may refuse.
   let chunk: Chunk
@@ -9,21 +9,21 @@ struct CopyPiece: Sendable {
   let firstRecord: Int
   let recordCount: Int
   let text: [UInt8]
-  /// Where each row ends in the text.
+  /// The end of each row in the text.
   let rowEnds: [UInt32]
-  /// Where each row's record lies in the chunk.
+  /// The place of each row's record in the chunk.
   let places: [KeyedRows.RecordExtent]
   let rejects: [Reject]
   /// The nulls of each column.
   let nulls: [Int]
   let tolerances: Tolerances
-  /// Where the input continues after it.
+  /// The position at which the input continues after it.
   let byteEnd: Int
   let lineEnd: Int
   /// Of the input's bytes up to `byteEnd`.
   let checksum: UInt64
   let isLast: Bool
-  /// Where the input's last record begins, if it has no line end.
+  /// The beginning of the input's last record, if that has no line end.
   let unfinished: SourcePosition?
 
   var rowCount: Int { rowEnds.count }
@@ -59,7 +59,7 @@ final class CopyPieceBuilder {
   private let isKey: [Bool]
   /// nil for columns without a notation.
   private let sent: [SentSpellings?]
-  /// nil where every row has to be looked at.
+  /// nil when every row must be examined.
   private let plainRows: PlainRows?
   private let parser: RecordParser
   private let text = CopyText()
@@ -118,7 +118,7 @@ final class CopyPieceBuilder {
       isLast: chunk.isLast, unfinished: plan.unfinished(parsed, chunk))
   }
 
-  /// Writes a row that need not be looked at; false where it has to be, and nothing was written.
+  /// Writes a row that needs no examination; false when it needs one, and nothing was written.
   @inline(__always)
   private func writePlain(
     _ row: Int, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>,
@@ -148,7 +148,7 @@ final class CopyPieceBuilder {
       places.reserveCapacity(capacity)
     }
 
-    /// Notes a row, and where its record lies.
+    /// Notes a row, and the place of its record.
     @inline(__always)
     mutating func end(
       at count: Int, _ index: Int, _ record: RecordInfo, _ parsed: ParsedChunk

@@ -77,11 +77,11 @@ final class CopyText {
 
   func writePlain(_ bytes: [UInt8]) { bytes.withUnsafeBytes { writePlain($0) } }
 
-  /// Writes what `body` puts behind the text, and nothing where it returns nil.
+  /// Appends the bytes that `body` writes; nothing when it returns nil.
   ///
   /// - Parameters:
-  ///   - most: how many bytes it may put, including those that are not to stay.
-  ///   - body: gets the place, and returns how many bytes are to stay.
+  ///   - most: the maximum number of bytes that it writes, including those that are dropped.
+  ///   - body: gets the place, and returns the number of bytes to keep.
   /// - Returns: whether anything was written.
   @inline(__always)
   func write(most: Int, _ body: (UnsafeMutableRawPointer) -> Int?) -> Bool {
@@ -167,7 +167,7 @@ final class CopyText {
   /// - Returns: false at a NUL character.
   private func writeOneByOne(_ bytes: UnsafeRawBufferPointer) -> Bool {
     for byte in bytes {
-      // The backslash is the only such byte above the blank.
+      // The backslash is the only byte above the blank that is escaped.
       if byte > 0x0D {
         if byte == 0x5C { put(0x5C) }
         put(byte)
@@ -198,7 +198,7 @@ extension CopyText: Sendable {}
 struct CopyField: Sendable {
   let reading: Reading
 
-  /// Types whose values are written without the reading: most fields.
+  /// Types of which most fields can be written without being parsed.
   enum Shortcut: Sendable {
     case none
     case text
@@ -305,8 +305,8 @@ struct CopyField: Sendable {
     return field[first] != 0x30 || first == 0 && (field.count == 1 || field[1] == 0x2E)
   }
 
-  /// Whether the field is a plain integer: so few digits that it surely fits 64 bits, with or without a
-  /// minus, and no leading zero. Most integers are.
+  /// Whether the field is a plain integer: few enough digits for 64 bits, with or without a minus, and no
+  /// leading zero. Most integers are.
   @inline(__always)
   static func isPlainInteger(_ field: UnsafeRawBufferPointer) -> Bool {
     var index = 0

@@ -1,4 +1,4 @@
-/// Spells infinities of a query's rows as Sheaf's doubles are spelled: `inf` where the server says
+/// Changes the infinities in a query's rows to the spelling of Sheaf's doubles: `inf` for the server's
 /// `Infinity`.
 ///
 /// Thread rule: a plain value, `Sendable`.
@@ -12,13 +12,13 @@ struct InfinitySpellings: Sendable {
     hasNumbers = isNumber.contains(true)
   }
 
-  /// In every spelling of an infinity, and behind its sign.
+  /// Part of every spelling of an infinity, after the sign.
   private static let server = Array("Infinity".utf8)
   private static let own = Array("inf".utf8)
 
   /// Calls `body` with a row of CSV, as the server writes it.
   ///
-  /// - Complexity: O(n); rows without such a word are not copied.
+  /// - Complexity: O(n); rows without that word are not copied.
   func withSpellings<Result>(
     _ row: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
   ) -> Result {

@@ -16,13 +16,13 @@ struct ServerInput: Sendable {
 struct InputClaim: Sendable {
   let input: ServerInput
   let epoch: Int
-  /// The ranges that the server has of it, in the order of the input.
+  /// The ranges of the input that the server has, in the order of the input.
   let ranges: [StoredRange]
 
   /// The sum of their counts.
   var counts: RowCounts { ranges.reduce(into: RowCounts()) { $0 += $1.counts } }
 
-  /// How many ranges follow each other without a gap from the first record on.
+  /// The number of ranges that follow each other without a gap from the first record on.
   var prefixCount: Int {
     var next = 1
     for (index, range) in ranges.enumerated() {
@@ -72,7 +72,7 @@ struct InputClaims {
   enum Answer {
     case claimed(InputClaim)
     case done(RowCounts)
-    /// Another process has it.
+    /// Another process has claimed it.
     case leased(owner: String)
   }
 
@@ -88,13 +88,13 @@ struct InputClaims {
 
   private var begin: String { engine.begin(isSynchronous: true).map { $0 + "; " }.joined() }
 
-  /// Makes the missing checkpoint tables.
+  /// Creates the missing checkpoint tables.
   ///
-  /// - Throws: `ServerError`, also where one of the names belongs to a table of another kind.
+  /// - Throws: `ServerError`, also when one of the names belongs to a table of another kind.
   func makeTables() throws {
     do {
       try session.use { connection in
-        // A user who finds the tables needs no right to make any.
+        // When the tables exist, the user needs no right to create them.
         do {
           try connection.run(tables.probe)
           return
@@ -120,10 +120,10 @@ struct InputClaims {
     }
   }
 
-  /// Registers all inputs of an import that does not resume an earlier one. The state of inputs that are done
-  /// is forgotten, as they are imported once more.
+  /// Registers all inputs of an import that does not resume an earlier one. The state of finished inputs is
+  /// deleted, since they are imported again.
   ///
-  /// - Throws: `ServerError` where one of them has been begun and is not done.
+  /// - Throws: `ServerError` when one of them has been begun and is not finished.
   func begin(_ inputs: [ServerInput]) throws {
     try session.use { connection in
       // All or none: if one input is refused, no other may be forgotten here and imported twice.
@@ -141,17 +141,17 @@ struct InputClaims {
   }
 
   /// Empties the table and registers all inputs of an import, in one transaction. The state of all inputs of
-  /// this table is forgotten with its rows: a process that has claimed one of them is fenced.
+  /// this table is deleted with its rows, which fences every process that has claimed one of them.
   ///
   /// - Parameters:
   ///   - table: quoted.
-  ///   - unlessBegun: whether to do nothing where one of the inputs is known.
-  /// - Throws: `ServerError`, of the kind `busy` where another process is at work on the table.
+  ///   - unlessBegun: whether to do nothing when one of the inputs is known.
+  /// - Throws: `ServerError`, of the kind `busy` when another process is importing into the table.
   func beginEmptied(_ inputs: [ServerInput], _ table: String, unlessBegun: Bool) throws {
     let keys = inputs.map(key).joined(separator: ", ")
     let ofTable = "(SELECT input FROM \(tables.input) WHERE target = \(SQLText.literal(target)))"
     try session.use { connection in
-      // A process that does the same at once waits here, and then sees these inputs.
+      // A process that does the same concurrently waits here, and then sees these inputs.
       try connection.run(
         begin + "LOCK TABLE \(tables.input) IN SHARE ROW EXCLUSIVE MODE")
       let known = try connection.run(
@@ -190,8 +190,8 @@ struct InputClaims {
     }
   }
 
-  /// Forgets a known input, in an open transaction, where no record can be imported twice by that: the input
-  /// is done, or none of it is committed and no process is at work on it.
+  /// Deletes the state of a known input, in an open transaction, if no record can be imported twice as a
+  /// result: the input is finished, or none of it is committed and no process is importing it.
   private func beginAnew(_ input: ServerInput, _ connection: any ServerLink) throws {
     let question =
       "SELECT done, owner, EXISTS (SELECT 1 FROM \(tables.range) WHERE input = "
@@ -255,7 +255,7 @@ struct InputClaims {
 
   // MARK: Claiming
 
-  /// Claims an input for this process, if no other process has it.
+  /// Claims an input for this process, unless another process has claimed it.
   ///
   /// - Throws: `ServerError`; `ImportError.inputChanged`, `.cannotResume`.
   func claim(_ input: ServerInput) throws -> Answer {
@@ -267,7 +267,7 @@ struct InputClaims {
         "INSERT INTO \(tables.lease) (input, owner, until) VALUES (\(key(input)), "
           + "\(SQLText.literal(owner)), '1970-01-01 00:00:00+00') ON CONFLICT (input) DO NOTHING")
       try commit(connection)
-      // The lease comes first, by itself: a process that is refused has disturbed no other.
+      // The lease comes first, in its own statement: a process that is refused has then disturbed no other.
       let leased = try connection.run(
         "UPDATE \(tables.lease) SET owner = \(SQLText.literal(owner)), until = \(until) WHERE input = "
           + "\(key(input)) AND (until < clock_timestamp() OR owner = \(SQLText.literal(owner)))")
@@ -277,7 +277,7 @@ struct InputClaims {
       if engine.endsTransactions {
         try connection.run(LoadPlan.ending(input: input.key, record: nil))
       }
-      // Waits for batches of the former owner that are being committed; all its later batches are fenced.
+      // Waits for the former owner's batches that are being committed; all its later batches are fenced.
       let rows = try connection.run(
         begin
           + "UPDATE \(tables.input) SET owner = \(SQLText.literal(owner)), epoch = epoch + 1 WHERE input = "
@@ -307,7 +307,7 @@ struct InputClaims {
   }
 
   private func ended(_ input: ServerInput, _ connection: any ServerLink) throws -> Answer {
-    // The claim has made a lease that nobody needs.
+    // The claim has made a lease that is not needed.
     try connection.run(
       "DELETE FROM \(tables.lease) WHERE input = \(key(input)) AND owner = \(SQLText.literal(owner))"
     )
@@ -381,7 +381,7 @@ struct InputClaims {
       + SQLText.literal(owner)
   }
 
-  /// Lets other processes claim the input at once. A failure does no harm: the lease ends by itself.
+  /// Lets other processes claim the input immediately. A failure does no harm: the lease expires.
   func release(_ claim: InputClaim) {
     _ = try? session.use { try $0.run(release(claim.input)) }
   }
@@ -402,7 +402,7 @@ struct InputClaims {
     let size: Int?
     /// Of its first bytes when it was imported.
     let checksum: String?
-    /// Where it ended, and the checksum of all of it.
+    /// The end of the input, and the checksum of all of it.
     let byte: Int
     let digest: UInt64
   }
@@ -431,12 +431,12 @@ struct InputClaims {
   }
 
   /// Records that the whole input is in the table: checks the number and the sums of its ranges, in a
-  /// transaction that is on disk before it counts, and folds the ranges into one row.
+  /// transaction that is durable when it returns, and combines the ranges into one row.
   ///
   /// - Parameters:
-  ///   - ranges: how many ranges there must be.
-  ///   - counts: the sum that they must have.
-  ///   - end: where the input ends, and the checksum of all of it.
+  ///   - ranges: the expected number of ranges.
+  ///   - counts: their expected sum.
+  ///   - end: the end of the input, and the checksum of all of it.
   /// - Throws: `ServerError` of the kind `busy` when some are missing.
   func finish(
     _ claim: InputClaim, ranges: Int, _ counts: RowCounts, end: (byte: Int, checksum: UInt64)

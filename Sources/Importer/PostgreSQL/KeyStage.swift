@@ -1,21 +1,21 @@
-/// The temporary table in which rows wait while their keys are compared: of the same types, without
-/// constraints, dropped with the transaction.
+/// The temporary table that holds rows while their keys are compared. It has the same types and no
+/// constraints, and is dropped with the transaction.
 ///
 /// Thread rule: confined.
 struct KeyStage {
   /// Its name; it is qualified wherever it is used.
   static let name = "sheaf_stage"
   private static let stage = "pg_temp.\(name)"
-  /// The same rows, with the number of each among those of its key.
+  /// The same rows, each with its number among the rows with its key.
   private static let rounds = "pg_temp.sheaf_rounds"
 
-  /// What became of rows that were merged.
+  /// The result of merging rows.
   struct Merged {
     var imported = 0
     var updated = 0
     var skipped = 0
     var unchanged = 0
-    /// The places, from 0, of the rows whose keys are taken, where the policy rejects these.
+    /// The places, from 0, of the rows rejected because their keys exist.
     var conflicts: [Int] = []
   }
 
@@ -23,14 +23,14 @@ struct KeyStage {
   struct Waiting {
     /// Its number: of two rows the later one in the input has the higher one.
     let number: Int
-    /// From 1: which of the rows of its key it is; 1 where the policy does not ask.
+    /// The row's number among the rows with its key, from 1; always 1 when the policy does not need it.
     let round: Int
   }
 
   private let plan: LoadPlan
   private let keys: KeyedTable
   private let connection: any ServerLink
-  /// What the names of columns begin with that the table does not have.
+  /// A prefix that no column of the table has.
   private let own: String
   /// The table's columns as a list.
   private let list: String
@@ -55,8 +55,8 @@ struct KeyStage {
   /// Lets values into a column that the server numbers always.
   private var overriding: String { keys.overridesIdentity ? "OVERRIDING SYSTEM VALUE " : "" }
 
-  /// Whether the rows of one key come one after the other, in the order of the input: a statement for the
-  /// first of each, one for the second, and so on.
+  /// Whether rows with the same key are merged one after the other, in the order of the input: one statement
+  /// for the first row of each key, one for the second, and so on.
   private var needsRounds: Bool { keys.policy == .update || keys.policy == .replace }
 
   /// Whether rows that were inserted are not known again by their keys, as a trigger may have changed these.
@@ -84,7 +84,7 @@ struct KeyStage {
     return try upsert(count, parts, [])
   }
 
-  /// Numbers the rows, so that `merge` finds some of them fast.
+  /// Numbers the rows, so that `merge` can select a range of them fast.
   ///
   /// - Returns: all of them, in the order of the input.
   func number() throws -> [Waiting] {
@@ -162,9 +162,9 @@ struct KeyStage {
     return Merged(imported: count &- places.count, conflicts: places.map { $0 - 1 })
   }
 
-  /// Inserts rows whose keys are new, and finds the others by halving.
+  /// Inserts the rows whose keys are new, and finds the others by halving.
   ///
-  /// - Complexity: a statement where all are new, and O(log(rows)) for each that is not.
+  /// - Complexity: one statement when all are new, and O(log(rows)) for each that is not.
   private func insertSplitting(_ rows: ArraySlice<Waiting>) throws -> Merged {
     guard let first = rows.first?.number, let last = rows.last?.number else { return Merged() }
     let results = try connection.run(
@@ -192,15 +192,15 @@ struct KeyStage {
   ///
   /// - Parameter parts: which rows, a statement for each, in this order.
   private func upsert(_ count: Int, _ parts: [String], _ opening: [String]) throws -> Merged {
-    // Where the key is all there is, it is the same, and set to itself.
+    // When the key is all there is, it is set to itself.
     let changed = keys.changed.isEmpty ? keys.keys : keys.changed
     let assignments = changed.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     let old = changed.map { "sheaf_target.\($0)" }.joined(separator: ", ")
     let new = changed.map { "excluded.\($0)" }.joined(separator: ", ")
-    // What becomes of a row that is there is counted as it is compared, under its lock: whatever others
-    // commit meanwhile, and into partitions, too, which do not tell by `xmax` what was inserted. The bytes
-    // are compared: types such as `json` and `point` cannot be told to be equal, and of others values that
-    // are told to be equal are not the same, such as boxes of one area and texts that differ in case.
+    // The result for an existing row is counted when it is compared, under its lock. The count is then right
+    // whatever others commit meanwhile, and also for partitions, where `xmax` does not show which rows were
+    // inserted. Bytes are compared: `json` and `point` have no equality, and for other types values that
+    // compare equal can differ, such as boxes of the same area and texts that differ in case.
     let comparison =
       "CASE WHEN pg_catalog.record_image_ne(ROW(\(old)), ROW(\(new))) THEN "
       + "\(Self.counting("updated")) <> '' ELSE \(Self.counting("unchanged")) = '' END"
