@@ -2,12 +2,12 @@ import Base
 
 /// The lanes: threads that commit ranges, each through a connection of its own.
 ///
-/// A range is handed over when a lane is free to take it, so that there are at most as many ranges as lanes,
-/// and the one being put together. Lanes commit in any order.
+/// A range is handed to a lane when the lane is free, so there is at most one range per lane, and the one
+/// being put together. Lanes commit in any order.
 ///
-/// Thread rule: used by one thread, which hands over ranges.
+/// Thread rule: used by one thread, which submits the ranges.
 final class LaneTeam {
-  /// What the lanes share with the thread that gives them ranges.
+  /// The state that the lanes share with the submitting thread.
   private final class Shared: @unchecked Sendable {
     // @unchecked: everything is guarded by `lock`.
     let lock = Lock()
@@ -62,12 +62,12 @@ final class LaneTeam {
   private let most: Int
   private var threads: [Thread] = []
 
-  /// How long lanes may continue with their ranges once the import is interrupted, in milliseconds.
+  /// The time that lanes have to finish their ranges after the import is interrupted, in milliseconds.
   private static let grace = 10_000
   private static let pause = 50
 
   /// - Parameters:
-  ///   - lanes: the most connections.
+  ///   - lanes: the maximum number of connections.
   ///   - acknowledged: the number of ranges of the input that the server has.
   init(_ plan: LoadPlan, lanes: Int, _ budget: RejectBudget, acknowledged: Int) {
     self.plan = plan
@@ -81,10 +81,10 @@ final class LaneTeam {
   /// The number of ranges that the lanes have committed.
   var committed: Int { shared.lock.withLock { shared.committed } }
 
-  /// Hands a range over; waits until a lane takes it.
+  /// Submits a range; waits until a lane takes it.
   ///
   /// - Parameter shouldStop: asked while it waits.
-  /// - Returns: false when `shouldStop` said so and the range will not be committed.
+  /// - Returns: false when `shouldStop` returned true and the range will not be committed.
   /// - Throws: the first failure of a lane; `SystemError` when the system has no room for a thread.
   func submit(_ range: CopyRange, shouldStop: () -> Bool) throws -> Bool {
     let shared = self.shared
@@ -129,9 +129,10 @@ final class LaneTeam {
       })
   }
 
-  /// Waits until all ranges that were handed over are committed, and ends the lanes. Call once.
+  /// Waits until all submitted ranges are committed, and ends the lanes. Call once.
   ///
-  /// - Parameter shouldStop: asked meanwhile: once true, lanes have some seconds left for their ranges.
+  /// - Parameter shouldStop: asked meanwhile: once it returns true, lanes have some seconds left for their
+  ///   ranges.
   /// - Throws: the first failure of a lane.
   func finish(shouldStop: () -> Bool) throws {
     var left = Self.grace

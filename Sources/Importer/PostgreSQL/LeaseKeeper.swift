@@ -24,7 +24,7 @@ final class LeaseKeeper {
   private var thread: Thread?
 
   /// - Parameters:
-  ///   - statement: extends the lease, and changes no row once the lease is another's.
+  ///   - statement: extends the lease; changes no row when another process has the lease.
   ///   - seconds: the length of the lease.
   /// - Throws: `SystemError` when the system has no room for a thread.
   init(_ target: any ServerAccess, _ statement: String, seconds: Int) throws {

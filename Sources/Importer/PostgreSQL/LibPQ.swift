@@ -83,7 +83,7 @@ struct LibPQ: @unchecked Sendable {
     static let context = Int32(UInt8(ascii: "W"))
   }
 
-  /// - Throws: `ServerError` of the kind `missing` where there is no libpq, or an older one than version 10.
+  /// - Throws: `ServerError` of the kind `missing` when there is no libpq, or one older than version 10.
   static func load() throws(ServerError) -> LibPQ {
     let given = System.environment("SHEAF_LIBPQ").flatMap { $0.isEmpty ? nil : $0 }
     let names = given.map { [$0] } ?? System.postgreSQLLibraries

@@ -19,24 +19,24 @@ struct LoadPlan: Sendable {
   let epoch: Int
   /// Whether each batch is on the server's disk before it counts as committed.
   let isSynchronous: Bool
-  /// How long transient failures are retried, in seconds.
+  /// The time during which transient failures are retried, in seconds.
   let retrySeconds: Double
   /// The policy for rows whose key exists already; nil: rows go straight into the table.
   let keys: KeyedTable?
   /// Whether a row may refer to another row of the table.
   var refersToItself = false
 
-  /// How long the server waits for a silent client inside a transaction, in milliseconds.
+  /// The time that the server waits for a silent client inside a transaction, in milliseconds.
   static let idleMilliseconds = 60_000
-  /// Seconds without an answer after which a connection is closed. A batch may take long where triggers and
-  /// indexes have much to do; the system finds out within a minute that a peer is gone.
+  /// Seconds without an answer after which a connection is closed. A batch may take long when the table has
+  /// many triggers and indexes; a peer that is gone is detected by the system within a minute.
   static let silence = 900.0
 
   /// Begins a transaction.
   var begin: [String] { engine.begin(isSynchronous: isSynchronous) }
 
-  /// The name of an open transaction in the server's list of activities: by it `ending` finds transactions of
-  /// processes that are gone.
+  /// The name of an open transaction in the server's list of activities. `ending` finds the transactions of
+  /// processes that are gone by it.
   private static func activity(input: String, record: Int?) -> String {
     "sheaf \(RangeChecksum.text(Checksum.of(Array(input.utf8)))) \(record.map(String.init) ?? "%")"
   }
@@ -47,18 +47,18 @@ struct LoadPlan: Sendable {
       + SQLText.literal(Self.activity(input: input, record: range.firstRecord))
   }
 
-  /// Ends transactions of an input, or of one of its ranges, that other connections have open: their client
-  /// is gone or was stopped, and the server would wait for them. A transaction that is being committed is
-  /// committed.
+  /// Ends the transactions of an input, or of one of its ranges, that other connections have open: their
+  /// client is gone or was stopped, and the server would wait for them. A transaction that is already
+  /// committing is committed.
   static func ending(input: String, record: Int?) -> String {
     "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name "
       + "LIKE \(SQLText.literal(activity(input: input, record: record))) AND usename = current_user AND "
       + "pid <> pg_catalog.pg_backend_pid()"
   }
 
-  /// Inserts the range's row. The row alone says that the range is committed: it becomes visible with the
-  /// range's rows or not at all. It is not inserted once another owner has the input, and a range cannot have
-  /// two.
+  /// Inserts the range's row, the only record that the range is committed: it becomes visible together with
+  /// the range's rows or not at all. It is not inserted when another process has claimed the input, and a
+  /// range cannot have two.
   func insertion(_ range: CopyRange, _ counts: RowCounts) -> String {
     "INSERT INTO \(tables.range) (input, \(StoredRange.columns), epoch) SELECT input, "
       + "\(range.firstRecord), \(range.byteStart), \(range.byteEnd), \(range.lineEnd), "
@@ -89,7 +89,7 @@ struct LoadPlan: Sendable {
       + "reason, original) VALUES " + rows.joined(separator: ", ")
   }
 
-  /// What is said of rows that are gone though nothing was refused.
+  /// The error for rows that are missing although none was refused.
   func leftOut(_ count: Int, of all: Int) -> ServerError {
     ServerError(
       .data,
@@ -112,7 +112,7 @@ struct KeyedTable: Sendable {
   var list: String { keys.joined(separator: ", ") }
   /// The columns, quoted, that a row that is there takes from the new one; they are compared, too.
   let changed: [String]
-  /// Whether a value is given for a column that the server numbers always.
+  /// Whether a value is given for a column that is always an identity.
   let overridesIdentity: Bool
   /// Whether a trigger may change rows before they are inserted.
   let hasRowTriggers: Bool
@@ -125,9 +125,9 @@ extension KeyedTable {
   init(keys: [String], policy: ConflictPolicy, of table: ServerTable, columns: [String]) {
     let given = Set(columns)
     func isChanged(_ column: ServerTable.ServerColumn) -> Bool {
-      // The server keeps such a number. Where it is a key's it is the same.
+      // The server does not change this number. If it is a key's it is the same.
       if column.isGenerated || column.isAlwaysIdentity { return false }
-      // What no value is given for becomes what a new row has there, but for numbers.
+      // In a replaced row, columns without a given value get their defaults, except identities.
       return given.contains(column.name) || policy == .replace && !column.isIdentity
     }
     let always = table.columns.filter(\.isAlwaysIdentity)

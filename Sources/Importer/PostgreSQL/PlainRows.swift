@@ -1,12 +1,11 @@
 import Engine
 
-/// Writes rows of which no byte has a meaning in the format of `COPY`, and of which each value can be sent as
-/// it is spelled, or as a spelling that was sent before: nearly all rows. `CopyPieceBuilder` writes the
-/// others, in the same way.
+/// Writes rows without bytes that `COPY` gives a meaning, in which each value is sent as it is spelled, or as
+/// a cached spelling: nearly all rows. `CopyPieceBuilder` writes the others, with the same result.
 ///
 /// Thread rule: confined.
 final class PlainRows {
-  /// What is asked for each field.
+  /// The conditions for each field.
   private struct FieldRule {
     let shortcut: CopyField.Shortcut
     let isNullable: Bool
@@ -17,12 +16,12 @@ final class PlainRows {
 
   // Plain memory: an array would be retained, and its bounds be checked, for each field.
   private let columns: UnsafeMutableBufferPointer<FieldRule>
-  /// Keeps alive what the columns refer to.
+  /// Keeps alive the memory that the columns point into.
   private let sent: [SentSpellings?]
 
   /// A field of up to so many bytes is moved whatever its length, by two instructions.
   private static let short = 16
-  /// The most bytes that are put for a field beside those of the record: a text that was sent before is the
+  /// The maximum number of bytes written for a field beyond those of the record. A cached spelling is the
   /// longest.
   private static let mostAdded = SentSpellings.surplus + 1
 
@@ -47,11 +46,11 @@ final class PlainRows {
   /// Writes a row with its line end.
   ///
   /// - Parameters:
-  ///   - record: the record's bytes. Fields lie among them, or are a part of them without some bytes.
+  ///   - record: the record's bytes. Fields are parts of it, or parts of it without some bytes.
   ///   - spans: a field for each column.
   ///   - memory: what spans point into.
-  ///   - nulls: the nulls of each column, to which the row's are added.
-  /// - Returns: false where the row has to be looked at, and nothing was written.
+  ///   - nulls: the number of nulls of each column; the row's nulls are added.
+  /// - Returns: false when the row must be examined, and nothing was written.
   @inline(__always)
   func write(
     _ record: UnsafeRawBufferPointer, _ spans: UnsafePointer<TextSpan>,
@@ -79,7 +78,7 @@ final class PlainRows {
         place.storeBytes(of: 0x09, as: UInt8.self)
         place += 1
       }
-      // Behind the last field a row ends.
+      // The row ends after the last field.
       (place - 1).storeBytes(of: 0x0A, as: UInt8.self)
       return place - start
     }
@@ -89,10 +88,10 @@ final class PlainRows {
     return isWritten
   }
 
-  /// Puts a field.
+  /// Writes a field.
   ///
-  /// - Parameter limit: how many bytes from the field's beginning on can be read.
-  /// - Returns: the number of bytes; nil where the field has to be looked at.
+  /// - Parameter limit: the number of bytes that can be read from the field's beginning on.
+  /// - Returns: the number of bytes; nil when the field must be examined.
   @inline(__always)
   private static func put(
     _ field: UnsafeRawBufferPointer, _ column: FieldRule, _ limit: Int,

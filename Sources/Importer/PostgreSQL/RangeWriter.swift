@@ -18,7 +18,7 @@ final class RangeWriter {
   private let plan: LoadPlan
   private let session: ServerSession
   private let budget: RejectBudget
-  /// How many ranges of this input the server has ever acknowledged.
+  /// The number of ranges of this input that the server has ever acknowledged.
   private let acknowledged: @Sendable () -> Int
   private var checkedConnections = 0
 
@@ -45,7 +45,7 @@ final class RangeWriter {
         return try session.use { connection in
           try checkAcknowledged(connection)
           if session.connections > max(1, connections) {
-            // The server may not know yet that the earlier connection is gone.
+            // The server may not have noticed yet that the earlier connection is gone.
             if plan.engine.endsTransactions {
               try connection.run(LoadPlan.ending(input: plan.input, record: range.firstRecord))
             }
@@ -133,7 +133,7 @@ final class RangeWriter {
     return RangeOutcome(counts: stored.counts, wasThere: true)
   }
 
-  /// The most rejects, and the most of their bytes, in one statement.
+  /// The maximum number of rejects, and of their bytes, in one statement.
   private static let mostRejects = 500
   private static let mostRejectBytes = 4 << 20
 
@@ -157,7 +157,7 @@ extension RangeWriter: Sendable {}
 /// More records were rejected than allowed.
 struct TooManyRejects: Error {}
 
-/// The error where another process has taken over an input.
+/// The error when another process has claimed an input.
 enum Fenced {
   static func error(_ server: String, _ input: String) -> ServerError {
     ServerError(
@@ -167,7 +167,7 @@ enum Fenced {
   }
 }
 
-/// The error where a server has lost acknowledged batches.
+/// The error when a server has lost acknowledged batches.
 enum LostBatches {
   static func error(_ server: String, _ count: Int) -> ServerError {
     ServerError(

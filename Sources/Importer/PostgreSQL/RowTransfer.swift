@@ -14,9 +14,9 @@ struct RowTransfer {
     self.connection = connection
   }
 
-  /// Transfers all rows at once.
+  /// Transfers all rows in one attempt.
   ///
-  /// - Returns: rows that are left out because of their keys.
+  /// - Returns: the rows that are left out because of their keys.
   /// - Throws: `ServerError`, also for a single row that the server refuses.
   func transferAll(_ counts: inout RowCounts) throws -> [Reject] {
     counts.imported = 0
@@ -56,7 +56,7 @@ struct RowTransfer {
       counts.imported = try copyCarefully(refuse)
       return refused.sorted { $0.record < $1.record }
     }
-    // The rows are copied once, less those that are not of the columns' types; then they are merged.
+    // The rows are copied once, without those that do not fit the columns' types; then they are merged.
     let stage = KeyStage(plan, keys, connection)
     try stage.make()
     var staged: [Int] = []
@@ -82,10 +82,10 @@ struct RowTransfer {
     return refused.sorted { $0.record < $1.record }
   }
 
-  /// Copies rows straight into the table.
+  /// Copies rows directly into the table.
   ///
-  /// A row that refers to one behind it is refused as long as that one is not there: such rows are tried
-  /// again after all others, as often as any is taken.
+  /// A row that refers to a later one is refused until that one is in the table, so refused rows are tried
+  /// again after all others, until a pass takes none.
   ///
   /// - Parameter refuse: called with each row that is refused in the end.
   /// - Returns: the number of rows that the server has taken.
@@ -109,7 +109,7 @@ struct RowTransfer {
         taken += places.count
       }
       if taken == before { break }
-      // To and fro: rows that refer to those before them and behind them are found equally fast.
+      // In alternating directions, rows that refer to earlier and to later ones are found equally fast.
       rows = orphans.map(\.row).reversed()
     } while !rows.isEmpty
     for orphan in orphans { try refuse(orphan.row, orphan.error) }
@@ -128,12 +128,12 @@ struct RowTransfer {
   /// or else by halving.
   ///
   /// - Parameters:
-  ///   - table: what the server calls the table that `attempt` copies into; nil: its errors name no lines.
-  ///   - refuse: called with each row that is refused, and the error, in order.
+  ///   - table: the server's name of the table that `attempt` copies into; nil: its errors name no lines.
+  ///   - refuse: called with each refused row and its error, in order.
   ///   - attempt: transfers rows in a savepoint, which the given statement opens.
   ///   - taken: called with rows that the server has taken.
-  /// - Complexity: two attempts for each refused row where the server names the line, else O(log(rows)), and
-  ///   one where the row before is refused, too.
+  /// - Complexity: two attempts for each refused row if the server names the line, else O(log(rows)), and one
+  ///   if the row before is refused, too.
   private func search<Result>(
     _ count: Int, copiedInto table: String?, _ refuse: (Int, ServerError) throws -> Void,
     _ attempt: (Range<Int>, _ opening: String) throws -> Result,
@@ -148,7 +148,7 @@ struct RowTransfer {
         try refuse(found.row, found.error)
         known = nil
         next += 1
-        // Often the next one is like it. Where the server tells lines, it costs no more to try two.
+        // The next row often fails, too. If the server names lines, trying two costs no more.
         if table != nil { width = max(2, width) }
         continue
       }
@@ -175,7 +175,7 @@ struct RowTransfer {
 
   private static let savepoint = "SAVEPOINT sheaf_rows"
 
-  /// What `attempt` does, undone when it fails. It opens the savepoint.
+  /// Runs `attempt`, which opens the savepoint, and undoes it when it fails.
   private func undoable<Result>(_ attempt: () throws -> Result) throws -> Result {
     do {
       let result = try attempt()
@@ -191,14 +191,14 @@ struct RowTransfer {
     }
   }
 
-  /// Adds to the counts what became of rows with keys.
+  /// Adds the result of merging rows to the counts.
   ///
-  /// - Parameter row: the row of the range that a place among the merged ones stands for.
+  /// - Parameter row: the row of the range at a place among the merged ones.
   /// - Returns: the rows that are left out.
   private func note(
     _ merged: KeyStage.Merged, _ counts: inout RowCounts, _ row: (Int) -> Int
   ) -> [Reject] {
-    // A server may say anything.
+    // The server's numbers are not trusted, so the sums may wrap.
     counts.imported &+= merged.imported
     counts.updated &+= merged.updated
     counts.skipped &+= merged.skipped

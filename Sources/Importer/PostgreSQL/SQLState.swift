@@ -1,4 +1,4 @@
-/// What a server's code of five characters means for an import.
+/// The meaning of a server's five-character code for an import.
 struct SQLState: Equatable {
   let code: String
 
@@ -33,7 +33,7 @@ struct SQLState: Equatable {
     }
   }
 
-  /// Whether the same transaction may succeed when it is begun anew.
+  /// Whether the same transaction may succeed when it is repeated.
   var isTransient: Bool {
     switch code {
     case "57P01", "57P02", "57P03", "53300", "55P03", "40001", "40P01", "40003": true
@@ -62,7 +62,7 @@ struct SQLState: Equatable {
   static let passwordAdvice =
     "; check user and password (PGPASSWORD, PGPASSFILE or ~/.pgpass keep it out of the command)"
 
-  /// Advice for the user; empty where the server's message suffices.
+  /// Advice for the user; empty when the server's message suffices.
   var advice: String {
     switch code {
     case "28P01", "28000": Self.passwordAdvice

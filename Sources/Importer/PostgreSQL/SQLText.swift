@@ -2,7 +2,7 @@ import Base
 
 /// Names and values as parts of statements.
 enum SQLText {
-  /// The longest name: PostgreSQL cuts longer ones silently, and two of them may become the same.
+  /// The maximum length of a name: PostgreSQL silently cuts longer ones, which can make two of them equal.
   static let longestName = 63
 
   /// A quoted name, whatever characters it has.
@@ -43,7 +43,7 @@ enum SQLText {
     return text + "'::bytea"
   }
 
-  /// Why a name cannot be one of the server's; nil where it can.
+  /// Why the server cannot have a thing of this name; nil when it can.
   static func problem(withName name: String) -> String? {
     if name.isEmpty { return "it is empty" }
     if name.utf8.contains(0) { return "it has a NUL character" }

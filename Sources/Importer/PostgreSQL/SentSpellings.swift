@@ -1,9 +1,9 @@
 /// A cache of the text sent for each spelling of a column with a notation: the same few spellings recur, and
-/// reading a date in words takes longer than the rest of its row.
+/// parsing a date in words takes longer than the rest of its row.
 ///
 /// Thread rule: confined.
 final class SentSpellings {
-  /// How many slots all columns of a table have together, and one at most: 64 bytes each.
+  /// The maximum number of slots of all columns of a table, and of one column: 64 bytes each.
   private static let slots = (all: 1 << 15, column: 1 << 13)
   /// Longer spellings and longer texts are not cached.
   private static let most = 30
@@ -11,10 +11,10 @@ final class SentSpellings {
   private static let stride = 64
   private static let textStart = 32
   private let memory: UnsafeMutablePointer<UInt8>
-  /// How far the upper bits of a hash are moved to be the number of a slot.
+  /// The shift that makes the upper bits of a hash the number of a slot.
   private let shift: UInt64
 
-  /// - Parameter columns: how many columns of the table have a cache.
+  /// - Parameter columns: the number of columns of the table that have a cache.
   init(columns: Int) {
     let share = min(Self.slots.column, Self.slots.all / max(1, columns))
     // A power of two, and two at least: a spelling is in one of two neighbours.
@@ -27,7 +27,7 @@ final class SentSpellings {
 
   deinit { memory.deallocate() }
 
-  /// The number of the slot where a spelling is looked for first, by its first and its last eight bytes. Its
+  /// The number of the slot searched first for a spelling, from its first and its last eight bytes. Its
   /// neighbour is the second.
   @inline(__always)
   private func slot(_ field: UnsafeRawBufferPointer) -> Int {
@@ -38,7 +38,7 @@ final class SentSpellings {
     } else {
       for byte in field { ends = ends << 8 ^ ends >> 56 ^ UInt64(byte) }
     }
-    // Multiplication carries what differs upwards.
+    // Multiplication carries differences to the upper bits.
     let hash = (ends ^ ends >> 32) &* 0xD6E8_FEB8_6659_FD93
     return Int(truncatingIfNeeded: hash &>> shift)
   }
@@ -85,7 +85,7 @@ final class SentSpellings {
     return UnsafeRawBufferPointer(start: slot + Self.textStart, count: Int(slot[1]))
   }
 
-  /// How many bytes of a text can be read, however short it is.
+  /// The number of bytes of a text that can be read, however short it is.
   static let surplus = stride - textStart
 
   /// Writes the cached text of a spelling; false when there is none.
@@ -102,7 +102,7 @@ final class SentSpellings {
     let slot = place(number)
     text.withBytes(from: start) { sent in
       guard sent.count <= Self.most else { return }
-      // The other spelling goes where the older one was.
+      // The other spelling moves to the slot of the older one.
       if slot[0] != 0 { place(number ^ 1).update(from: slot, count: Self.stride) }
       slot[0] = UInt8(field.count)
       slot[1] = UInt8(sent.count)

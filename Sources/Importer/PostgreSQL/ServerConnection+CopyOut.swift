@@ -5,7 +5,7 @@ extension ServerConnection {
   /// A column of a query's result.
   struct ResultColumn {
     let name: String
-    /// The OID of its type, the same in every database; 0 where there is none.
+    /// The OID of its type, the same in every database; 0 when it has none.
     let type: Int
   }
 

@@ -9,7 +9,7 @@ struct ServerResult: Sendable {
   let rows: [ServerRow]
 }
 
-/// A row of a server's answer: asking for any field of it is no error.
+/// A row of a server's answer; a field outside it is nil, no error.
 struct ServerRow: Sendable {
   /// nil for null.
   let fields: [String?]
@@ -27,7 +27,7 @@ struct ServerRow: Sendable {
 final class ServerConnection: ServerLink {
   let library: LibPQ
   private(set) var handle: LibPQ.Handle
-  /// Asked while the server is silent: true gives the connection up.
+  /// Called while the server is silent: true closes the connection.
   private let isCancelled: () -> Bool
   /// Seconds without an answer after which the connection is closed; nil: no limit.
   let silence: Double?
@@ -35,7 +35,7 @@ final class ServerConnection: ServerLink {
   /// The server's name in errors: without a password.
   let name: String
 
-  /// How long connecting may take where the address does not say, in seconds.
+  /// The time limit for connecting when the address gives none, in seconds.
   private static let connectSeconds = 30.0
   static let pause: Int32 = 100
 
@@ -43,8 +43,8 @@ final class ServerConnection: ServerLink {
   ///
   /// - Parameters:
   ///   - silence: seconds without an answer after which the connection is closed; nil: no limit.
-  ///   - isStopping: asked while connecting: true gives up.
-  ///   - isCancelled: asked while the server is silent: true closes the connection.
+  ///   - isStopping: called while connecting: true stops it.
+  ///   - isCancelled: called while the server is silent: true closes the connection.
   /// - Throws: `ServerError`.
   init(
     _ target: ServerTarget, silence: Double? = nil, isStopping: () -> Bool,
@@ -75,7 +75,7 @@ final class ServerConnection: ServerLink {
     _ = library.setNoticeReceiver(handle, { _, _ in }, nil)
   }
 
-  /// Ends it; what was not committed is rolled back by the server.
+  /// Closes the connection; the server rolls back what was not committed.
   func close() {
     if isClosed { return }
     isClosed = true
@@ -146,10 +146,10 @@ final class ServerConnection: ServerLink {
     [library.host(handle), library.port(handle)].map { $0.map { String(cString: $0) } ?? "" }
   }
 
-  /// Begins anew with the hosts beside the one that does not answer: libpq goes on to them by itself only
-  /// from one that refuses.
+  /// Starts connecting to the other hosts, without the one that does not answer: libpq continues with the
+  /// next host by itself only when one refuses.
   ///
-  /// - Returns: false where there are no others.
+  /// - Returns: false when there are no others.
   private func startElsewhere(_ target: ServerTarget, _ hosts: inout [ServerHost]) -> Bool {
     let silent = host
     let index = hosts.firstIndex { $0.isCalled(silent[0], port: silent[1]) } ?? 0
@@ -162,7 +162,7 @@ final class ServerConnection: ServerLink {
     return true
   }
 
-  /// How long a host has to answer, in seconds.
+  /// The time that a host has to answer, in seconds.
   private func seconds(_ given: String?) throws(ServerError) -> Double {
     let text = (given ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
     if text.isEmpty { return Self.connectSeconds }
@@ -174,7 +174,7 @@ final class ServerConnection: ServerLink {
     return seconds > 0 ? Double(min(seconds, 3600)) : Self.connectSeconds
   }
 
-  /// Why the server cannot be connected to, by what libpq says.
+  /// The error for a failed connection, from libpq's message.
   private func refused(_ target: ServerTarget) -> ServerError {
     let message = LibPQ.line(library.errorMessage(handle))
     // The place in the server's source code is of no use here.
@@ -195,8 +195,8 @@ final class ServerConnection: ServerLink {
       state.kind, "\(name): \(text)\(state.advice)", sqlState: state.code, isDisconnected: true)
   }
 
-  /// Whether libpq has not even tried to connect, because it was given no valid address. Its message is in
-  /// English: no program here asks for another language.
+  /// Whether libpq has not tried to connect because the address was not valid. Its message is in English,
+  /// since no program here selects another language.
   static func isOfAddress(_ message: String) -> Bool {
     [
       "invalid ", "could not match ", "could not parse network address", "definition of service ",
@@ -230,7 +230,7 @@ final class ServerConnection: ServerLink {
       case LibPQ.Code.commandOK, LibPQ.Code.tuplesOK, LibPQ.Code.emptyQuery:
         results.append(answer(result))
       case LibPQ.Code.copyIn, LibPQ.Code.copyOut:
-        // No statement here asked for a copy: closing the connection is the only way out.
+        // No statement here copies: closing the connection is the only way out.
         close()
         throw ServerError(
           .inputOutput, "\(name): the server began to copy unasked", isDisconnected: true)
