@@ -1,8 +1,7 @@
 import Base
 import Importer
 
-/// Reads lists as a person writes them, scalar by scalar: a combining mark behind a comma belongs to the next
-/// name.
+/// Parses lists scalar by scalar: a combining mark after a comma belongs to the next name.
 extension ColumnList {
   /// Names separated by commas; nil when one is empty or a quote is left open.
   @Sendable static func names(_ text: String) -> [String]? {
@@ -64,8 +63,8 @@ extension ColumnList {
     return nil
   }
 
-  /// The text before the first of the given signs, and the rest; nil when it ends with a backslash. A
-  /// backslash makes a sign part of the text.
+  /// The text before the first of the given signs, and the rest; nil when it ends with a backslash. A sign
+  /// after a backslash is part of the text.
   static func name(_ text: String, until ends: [Unicode.Scalar]) -> (String, Substring)? {
     var name = String.UnicodeScalarView()
     var rest = text.unicodeScalars[...]

@@ -57,12 +57,12 @@ enum CommonOptions {
       + "counts; "
       + "it is renamed into place")
 
-  /// What all commands have that change a database.
+  /// The options of all commands that change a database.
   static let change: [any OptionEntry] = [wait, report, reportFile]
-  /// What all commands have that scheduled jobs run.
+  /// The options of all commands that scheduled jobs run.
   static let job: [any OptionEntry] = [wait, jobReport, reportFile, metricsFile, quiet]
 
-  /// The table that was asked for, or the only one.
+  /// The table that the arguments name, or the only one.
   static func tableName(_ arguments: ParsedArguments, _ snapshot: Snapshot) throws -> String {
     if let name = try arguments.value(table) { return name }
     guard let only = snapshot.tableNames.first, snapshot.tableNames.count == 1 else {

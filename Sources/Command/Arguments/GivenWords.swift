@@ -4,7 +4,7 @@ internal import ProgramArguments
 
 /// The words that the program was started with.
 enum GivenWords {
-  /// The words behind the program's name; see `PathText`.
+  /// The words after the program's name; see `PathText`.
   static let all: [String] = {
     let count = sheaf_argument_count()
     guard count > 0 else { return Array(System.arguments.dropFirst()) }

@@ -3,7 +3,7 @@
 protocol OptionEntry: Sendable {
   /// The name, without the dashes.
   var name: String { get }
-  /// The word that stands for the value in the help; nil for a flag, which takes none.
+  /// The placeholder for the value in the help; nil for a flag, which has no value.
   var placeholder: String? { get }
   /// The value of the option when it stands alone; another value must then follow a `=`. Nil: a value is
   /// required.
@@ -21,18 +21,18 @@ protocol OptionEntry: Sendable {
   var group: String { get }
   /// True when the text is a value of this option.
   func accepts(_ text: String) -> Bool
-  /// A message about a refused text, where there is more to say than which values are allowed.
+  /// A message about a refused text, when the list of allowed values does not suffice.
   func refusal(_ text: String) -> String?
 }
 
 extension OptionEntry {
-  /// The part behind the name in the help: nothing, ` VALUE` or `[=VALUE]`.
+  /// The part after the name in the help: nothing, ` VALUE` or `[=VALUE]`.
   var valueText: String {
     guard let placeholder else { return "" }
     return impliedValue == nil ? " " + placeholder : "[=\(placeholder)]"
   }
 
-  /// Whether the word behind the option is its value.
+  /// Whether the word after the option is its value.
   var takesNextWord: Bool { placeholder != nil && impliedValue == nil }
 }
 
@@ -55,7 +55,7 @@ struct Option<Value: Sendable>: OptionEntry {
   /// - Parameters:
   ///   - default: the value when the option is not given, written as a person would.
   ///   - implied: the value when the option is given without one.
-  ///   - defaultNote: shown as the default where it is not a value but a rule.
+  ///   - defaultNote: shown as the default when it is a rule, not a value.
   init(
     _ name: String, _ kind: ValueKind<Value>, default: String? = nil, defaultNote: String? = nil,
     implied: String? = nil, required: Bool = false, repeatable: Bool = false,

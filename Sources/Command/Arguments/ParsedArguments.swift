@@ -1,4 +1,4 @@
-/// What a person asked of a command, checked against its definition.
+/// The arguments of a command, checked against its definition.
 struct ParsedArguments: Sendable {
   /// The arguments without a name, in order.
   let positionals: [String]

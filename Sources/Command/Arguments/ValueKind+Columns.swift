@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-// Kinds of values that name columns of an input, and say what is in them.
+// Kinds of values that name columns of an input and describe their contents.
 
 /// A column and its name in the table.
 struct RenamedColumn: Sendable, Equatable {
@@ -26,8 +26,8 @@ extension ValueKind where Value == [RenamedColumn] {
 }
 
 extension ValueKind where Value == ImportOptions.DateFormat {
-  /// A format, or a column and its format. A format has a `%` before its first colon, so that a name is
-  /// told from it; `\:` is a colon in a name, `\%` a percent sign.
+  /// A format, or a column and its format. A format has a `%` before its first colon; a name has none. `\:`
+  /// is a colon in a name, `\%` a percent sign.
   static var dateFormat: ValueKind {
     ValueKind(
       placeholder: "[NAME:]FORMAT",
@@ -43,7 +43,7 @@ extension ValueKind where Value == ImportOptions.DateFormat {
 }
 
 extension ValueKind where Value == AddedColumn {
-  /// A name, `=` and what the values are.
+  /// A name, `=` and the values' description.
   static var addedColumn: ValueKind {
     ValueKind(
       placeholder: "NAME=VALUE",
@@ -72,7 +72,7 @@ struct ColumnValue: Sendable, Equatable {
   let column: String
   let text: String
 
-  /// The same with the shortest name before an `=` that is one of these; as it is when there is none.
+  /// The same with the shortest name before an `=` that is one of these; unchanged when there is none.
   func naming(oneOf columns: Set<String>) -> ColumnValue {
     let whole = Array("\(column)=\(text)".unicodeScalars)
     func part(_ range: Range<Int>) -> String {

@@ -31,7 +31,7 @@ extension ValueKind where Value == [String] {
 }
 
 extension ValueKind where Value == [SortOrder] {
-  /// Names separated by commas, each with `:asc` or `:desc` behind it if wanted.
+  /// Names separated by commas, each optionally followed by `:asc` or `:desc`.
   static var sortOrders: ValueKind {
     ValueKind(
       placeholder: "NAME[:desc],...",
@@ -127,7 +127,7 @@ where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == Strin
 
 // MARK: What only an import asks for
 
-/// Where the names of the columns come from.
+/// The source of the columns' names.
 enum HeaderChoice: Sendable, Equatable {
   case firstRecord
   case absent
@@ -149,7 +149,7 @@ extension ValueKind where Value == HeaderChoice {
   }
 }
 
-/// The types that can be asked for by name: a CSV field has no way to be raw bytes.
+/// The types that can be given by name: a CSV field cannot be raw bytes.
 private let namedTypes = ColumnType.allCases.filter { $0 != .data }
 
 /// A column and the type it must have.
@@ -201,7 +201,7 @@ extension ValueKind where Value == TextEncoding {
           _ = try TextEncoding(named: text)
           return nil
         } catch {
-          // A name that is known means what it says.
+          // A known name is taken as that name.
           return TextEncoding.isKnown(text)
             ? "\(error)" : "\(error)" + Suggestion.phrase(for: text, among: TextEncoding.usualNames)
         }

@@ -4,7 +4,7 @@ enum Completion: Sendable, Equatable {
   case files
   /// The names of the commands.
   case commands
-  /// These words; others may be allowed besides.
+  /// These words; others may be allowed, too.
   case words([String])
 
   var words: [String] {
@@ -15,13 +15,13 @@ enum Completion: Sendable, Equatable {
 
 /// Converts the text of an option to a value.
 struct ValueKind<Value: Sendable>: Sendable {
-  /// The word that stands for the value in the help, such as `FILE`.
+  /// The placeholder for the value in the help, such as `FILE`.
   let placeholder: String
   /// The allowed values, in words that fit after "expected".
   let allowed: String
   /// The words that a shell can offer for it.
   var completion = Completion.none
-  /// A message about a refused text, where there is more to say than `allowed` says; nil: there never is.
+  /// A message about a refused text, when `allowed` does not suffice; nil: it always does.
   var refusal: (@Sendable (String) -> String?)? = nil
   /// The value, or nil when the text is not one.
   let parse: @Sendable (String) -> Value?
@@ -106,7 +106,7 @@ private let sizeUnits: [String: Int] = [
   var (bytes, overflow) = whole.multipliedReportingOverflow(by: unit)
   if overflow { return nil }
   if parts.count == 2 {
-    // At most three digits: then the fraction is exact; a fraction of a byte would make no sense.
+    // At most three digits, so the fraction is exact; a fraction of a byte would make no sense.
     guard unit > 1, parts[1].count <= 3, let digits = wholeNumber(String(parts[1])) else {
       return nil
     }
@@ -139,7 +139,7 @@ extension ValueKind where Value == CountOrAll {
   }
 }
 
-/// How many failures are tolerated: a count or a share.
+/// The number of tolerated failures: a count or a share.
 enum Tolerance: Sendable, Equatable {
   case count(Int)
   case percent(Percent)

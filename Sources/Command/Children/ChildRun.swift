@@ -3,15 +3,15 @@ import Engine
 
 /// Runs this program again as a child, which ends with this process.
 enum ChildRun {
-  /// A signal has asked this command to end; the child has been ended.
+  /// A signal has requested that this command end; the child has been ended.
   struct Interrupted: Error {}
 
   struct Result {
     /// From the start of the process to its end.
     let seconds: Double
-    /// What it wrote to standard output.
+    /// The child's standard output.
     let text: String
-    /// What it wrote to standard error; empty unless that was captured.
+    /// The child's standard error; empty unless captured.
     let errorText: String
     let ending: ChildEnding
     /// Whether this process has ended it.
@@ -29,8 +29,8 @@ enum ChildRun {
   /// Starts a child.
   ///
   /// - Parameters:
-  ///   - words: what follows the number of this process: see `ChildProgram`.
-  ///   - capturesError: whether its standard error is read too.
+  ///   - words: the words after the number of this process; see `ChildProgram`.
+  ///   - capturesError: whether its standard error is read, too.
   static func start(_ words: [String], capturesError: Bool = false) throws -> Started {
     guard let program = System.programPath else {
       throw CommandError(.bug, "the file of the running program is not to be found")

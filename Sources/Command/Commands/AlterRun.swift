@@ -2,7 +2,7 @@ import Engine
 import Importer
 
 extension AlterCommand {
-  /// The changes that the arguments ask for.
+  /// The changes that the arguments describe.
   struct Wish {
     let renames: [RenamedColumn]
     let types: [(column: String, type: ColumnType)]
@@ -201,7 +201,7 @@ struct AlterRun {
         wish.keys.count == 1
           ? "\(shown(wish.keys)) is the key" : "\(shown(wish.keys)) are the key together")
     }
-    // What was part of the key only must have values no longer.
+    // Columns that were required only as part of the key are no longer required.
     for name in old where !table.keyColumns.contains(name) { try table.setNullable(name, true) }
     for name in wish.drops {
       try table.removeColumn(name)
@@ -232,7 +232,7 @@ struct AlterRun {
     return value
   }
 
-  /// Refuses to change a column that a program has declared: the program would not open the file any more.
+  /// Refuses to change a column that a program has declared: the program could no longer open the file.
   private func refuseDeclared(_ table: WritableTable, _ defaults: [ColumnValue]) throws {
     let declared = DeclaredTable.columns(table)
     if declared.isEmpty { return }

@@ -156,8 +156,8 @@ private enum BackupReport {
     }
   }
 
-  /// Whether a path is the destination's, or that of a file beside it, and not the source's. The name of one
-  /// of the two may begin with the other's: then the longer one decides.
+  /// Whether a path is the destination's, or that of a file beside it, and not the source's. If the name of
+  /// one begins with the other's, the longer one decides.
   private static func isOf(
     _ destination: String, _ path: String, rather source: String
   ) -> Bool {

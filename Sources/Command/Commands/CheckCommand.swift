@@ -50,7 +50,7 @@ enum CheckCommand {
           return (found, found.problems + ImportNotes.problems(snapshot, deep: isDeep))
         }
         let found = try database.check(deep: isDeep)
-        // The notes of imports belong to `Importer`; the engine does not know what is in them.
+        // The notes of imports belong to `Importer`; the engine does not know their contents.
         if found.unreadable > 0 { return (found, found.problems) }
         return (found, found.problems + ImportNotes.problems(try database.snapshot(), deep: isDeep))
       }

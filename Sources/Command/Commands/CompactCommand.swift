@@ -171,8 +171,8 @@ enum CompactCommand {
     let force = arguments.isSet(Self.force)
     let keepsVersions = !arguments.isSet(dropVersions)
     let before = try System.status(path: database.path).size
-    // Without conditions the space is not computed: the user may want to drop a kept version that cannot be
-    // read any more.
+    // Without conditions the space is not computed: the user may want to drop a kept version that is no
+    // longer readable.
     if policy.mode == .auto {
       let use = try database.fileUse()
       guard policy.shouldCompact(total: use.total, used: use.needed) else {
@@ -232,7 +232,7 @@ enum CompactCommand {
     ]
   }
 
-  /// Empty where the exit status comes with a message on standard error.
+  /// Empty when the exit status comes with a message on standard error.
   private static func text(
     _ result: CompactionResult, _ path: String, _ seconds: Double
   ) -> String {

@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// Opens a database for the length of one command.
+/// Opens a database for the duration of one command.
 enum DatabaseFile {
   /// Runs `body` with the database at `path`, and closes it however `body` ends: a command that fails must
   /// not leave a lock file behind.
@@ -68,8 +68,8 @@ enum DatabaseFile {
     }
   }
 
-  /// How long the command waits for others, from its arguments; after a second it prints one line about the
-  /// wait to standard error.
+  /// The time that the command waits for other processes, from its arguments; after a second it prints one
+  /// line about the wait to standard error.
   static func waiting(_ command: String, _ path: String, _ arguments: ParsedArguments) throws
     -> Waiting
   {

@@ -87,8 +87,8 @@ extension ImportCommand {
     return names
   }
 
-  /// When readers see the imported rows, if no option says so. An import that replaces a table is published
-  /// as a whole.
+  /// The time at which readers see the imported rows, unless an option gives it. An import that replaces a
+  /// table is published as a whole.
   private static func impliedPublication(
     _ arguments: ParsedArguments, _ options: ImportOptions
   ) throws -> ImportOptions.Publication {

@@ -72,7 +72,7 @@ extension ImportCommand {
     return try server(arguments, address: destination)
   }
 
-  /// - Throws: `CommandError` where options do not go together.
+  /// - Throws: `CommandError` when options cannot be combined.
   static func server(_ arguments: ParsedArguments, address: String) throws -> ServerOptions {
     var options = ServerOptions(address: address)
     options.connections = try arguments.required(connections)

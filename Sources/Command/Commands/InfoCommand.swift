@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// `sheaf info`: the content and the size of a file, and what makes it so large.
+/// `sheaf info`: the content and the size of a file, and what takes its space.
 enum InfoCommand {
   static let noEstimate = Flag(
     "no-estimate",

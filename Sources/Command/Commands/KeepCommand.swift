@@ -1,7 +1,7 @@
 import Base
 import Engine
 
-/// `sheaf keep`: how many versions before imports are kept.
+/// `sheaf keep`: the number of versions before imports that are kept.
 enum KeepCommand {
   static let versions = Option<Int>(
     "versions", ValueKind.count, required: true,

@@ -204,7 +204,7 @@ private struct QueryPrinter {
       printed += window.count
     }
     try text.end()
-    // Tells readers of the output that it is only a part.
+    // Shows readers of the output that it is only a part.
     var all = query
     all.limit = nil
     all.offset = 0

@@ -47,7 +47,7 @@ extension TuneCommand {
     options.keys = try ImportCommand.keys(arguments)
     options.limit = try arguments.value(limit)
     options.maxRejects = .unlimited
-    // Nobody needs the rejects of a measurement: they are removed.
+    // The rejects of a measurement are not needed and are removed.
     let folder =
       "\(System.environment("TMPDIR") ?? "/tmp")/sheaf-tune-\(System.processIdentifier)-"
       + "\(System.monotonicNanoseconds)"
@@ -141,7 +141,7 @@ extension TuneCommand {
   }
 
   /// The combination with the fewest connections, then the smallest batches, among those that reach 95% of
-  /// the highest rate: it leaves the most of the server to others.
+  /// the highest rate: it leaves the largest part of the server to others.
   private static func best(_ measured: [Measured]) -> Measured? {
     let most = measured.map(\.rate).max() ?? 0
     return measured.filter { $0.rate >= 0.95 * most }.min {

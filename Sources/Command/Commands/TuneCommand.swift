@@ -2,7 +2,7 @@ import Base
 import Engine
 import Importer
 
-/// `sheaf tune`: imports the same CSV file at many batch sizes, and tells which is best.
+/// `sheaf tune`: imports the same CSV file at many batch sizes, and recommends one.
 enum TuneCommand {
   private static let experimentGroup = "Experiment"
 
@@ -34,7 +34,8 @@ enum TuneCommand {
       + "are replaced, other files are left alone. The databases lie in a folder inside it, one at "
       + "a time, and are removed")
 
-  /// Options of `sheaf import` that are passed on unchanged: how the input is read, and by how many threads.
+  /// Options of `sheaf import` that are passed on unchanged: how the input is parsed, and by how many
+  /// threads.
   static let handedOn: [any OptionEntry] =
     [ImportCommand.key, ImportCommand.ragged]
     + ImportCommand.definition.options.filter {

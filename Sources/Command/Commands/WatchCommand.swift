@@ -38,7 +38,7 @@ enum WatchCommand {
     ],
     run: run)
 
-  /// The pause between two looks at the newest version; a look is two reads of shared memory.
+  /// The pause between two checks for a newer version; a check is two reads of shared memory.
   private static let pauseMilliseconds: UInt32 = 50
 
   @Sendable static func run(
@@ -80,7 +80,7 @@ enum WatchCommand {
     }
   }
 
-  /// Ends the changes of a version: the line tells a reader that it has all of them.
+  /// Ends the changes of a version with a line, so that a reader knows that it has all of them.
   private static func say(_ snapshot: Snapshot, _ output: BufferedOutput) throws {
     let line: JSONValue = [
       "version": .int(Int(clamping: snapshot.version)),

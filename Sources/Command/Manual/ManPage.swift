@@ -1,6 +1,6 @@
-/// The manual page, `docs/sheaf.1`, made from the same definitions as the help.
+/// The manual page, `docs/sheaf.1`, generated from the same definitions as the help.
 ///
-/// Written with the classic `man` macros, which groff, mandoc and the `man` of macOS all know.
+/// It uses the classic `man` macros, which groff, mandoc and the `man` of macOS all know.
 struct ManPage {
   let commands: [CommandDefinition]
 
@@ -121,7 +121,7 @@ struct ManPage {
 
   // MARK: roff
 
-  /// Running text in lines of at most 78 characters. No line is taken for a request.
+  /// Running text in lines of at most 78 characters, none of which is read as a request.
   static func paragraph(_ text: String) -> String {
     HelpText.lines(of: escaped(text), width: 78).map(guarded).joined(separator: "\n")
   }

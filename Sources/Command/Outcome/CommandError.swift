@@ -1,9 +1,9 @@
 import Engine
 import Importer
 
-/// Why a command ended early: what is printed after `sheaf COMMAND: `, and the exit status.
+/// The reason for which a command ended early, printed after `sheaf COMMAND: `, and the exit status.
 ///
-/// The message is one line that says what, where, and what to do about it.
+/// The message is one line that names the problem, the place, and the remedy.
 struct CommandError: Error, Sendable, Equatable, CustomStringConvertible {
   let status: ExitStatus
   let message: String
@@ -17,8 +17,8 @@ struct CommandError: Error, Sendable, Equatable, CustomStringConvertible {
 
   static func usage(_ message: String) -> CommandError { CommandError(.usage, message) }
 
-  /// The reader of standard output has gone away: the command ends quietly, with status 0, as
-  /// ripgrep does. The person who closed the pipe has seen all there was to see.
+  /// The reader of standard output has closed it: the command ends silently, with status 0, as ripgrep does,
+  /// because the person who closed the pipe has seen enough.
   static let closedPipe = CommandError(.done, "standard output was closed")
 }
 
@@ -46,7 +46,7 @@ extension CommandError {
       "\(path) is a Sheaf database; name another file, or have it replaced with --force")
   }
 
-  /// Refuses to write output where a database has files of its own.
+  /// Refuses to write output to the path of a file that belongs to a database.
   static func refuseCompanion(_ path: String) throws(CommandError) {
     let reason: String?
     do {
@@ -96,7 +96,7 @@ extension CommandError {
     }
   }
 
-  /// The same for a command that writes a database: failing to open it is failing to create an output.
+  /// The same for a command that writes a database: failing to open it means failing to create an output.
   init(writing error: any Error) {
     if case EngineError.system(let system) = error, system.operation == "open" {
       self = .creation(system)

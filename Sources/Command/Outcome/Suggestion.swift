@@ -1,9 +1,9 @@
-/// The name a person most likely meant.
+/// The name that was most likely meant.
 enum Suggestion {
   /// The candidate nearest to `word`, whatever their case, or nil when none is near enough to be
   /// worth offering.
   static func nearest(to word: String, among candidates: [String]) -> String? {
-    // Long words are not compared: the cost is the product of the lengths, and nobody mistypes so.
+    // Long words are not compared: the cost is the product of the lengths, and typing errors are short.
     guard word.utf8.count <= 64 else { return nil }
     let word = word.lowercased()
     if word.count >= 3 {
@@ -19,7 +19,7 @@ enum Suggestion {
     return best?.name
   }
 
-  /// How many insertions, deletions, substitutions and swaps of neighbours turn one word into the
+  /// The number of insertions, deletions, substitutions and swaps of neighbours that turn one word into the
   /// other (optimal string alignment).
   static func editDistance(_ first: String, _ second: String) -> Int {
     let (a, b) = (Array(first.utf8), Array(second.utf8))

@@ -1,4 +1,4 @@
-/// What the program calls itself.
+/// The name and the version of the program.
 enum Version {
   static let program = "sheaf"
   static let number = "0.1.0"

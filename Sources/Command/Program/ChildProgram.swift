@@ -14,7 +14,7 @@ enum ChildProgram {
       guard let parent = words.first.flatMap({ Int32($0) }) else {
         throw CommandError.usage("this is for sheaf tune and sheaf torture")
       }
-      // The parent has ended: nobody is left to read the numbers.
+      // The parent has ended, so the numbers would not be read.
       guard System.endWithParent(parent) else { return .done }
       let words = words.dropFirst()
       if words.first == "command" { return CommandRunner.run(Array(words.dropFirst())) }

@@ -10,7 +10,7 @@ struct DatabaseInfo {
     let holder: ActiveVersion.Holder
   }
 
-  /// Where the bytes of the file are: the parts add up to its length.
+  /// The use of the file's bytes: the parts add up to its length.
   struct Parts {
     let objects: Int
     let changes: Int
@@ -28,7 +28,7 @@ struct DatabaseInfo {
   let version: UInt64
   /// False for a kept version: the tables are its own, the file's bytes are those of the newest.
   let isNewest: Bool
-  /// How many versions are kept beside the newest.
+  /// The number of versions kept beside the newest.
   let keptVersions: Int
   /// Pending rows that imports have left beside the tables, or are writing now.
   let pending: [PendingTable]
@@ -36,13 +36,14 @@ struct DatabaseInfo {
   let use: FileUse
   let readers: [Reader]
   let tables: [TableUse]
-  /// Nil when it was not asked for, or could not be made.
+  /// Nil when it was not requested, or could not be computed.
   let estimate: CompactionEstimate?
   let estimateProblem: String?
   let estimateSeconds: Double
 
-  /// - Parameter older: a kept version whose tables are asked for; nil: the newest.
-  /// - Throws: `EngineError` when the file cannot be read; a damaged block only spoils the estimate.
+  /// - Parameter older: a kept version whose tables are described; nil: the newest.
+  /// - Throws: `EngineError` when the file cannot be read; a damaged block only makes the estimate
+  ///   impossible.
   init(_ database: Database, _ older: Snapshot? = nil, path: String, estimates: Bool) throws {
     self.path = path
     let newest = try database.snapshotForLooking()

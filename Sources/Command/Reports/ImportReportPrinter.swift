@@ -12,7 +12,7 @@ struct ImportReportPrinter {
   /// The text prints at most this number of notes; an import of thousands of inputs may have more.
   private static let shownNotes = 50
 
-  /// True when more records were rejected than allowed: only a dry run gets that far.
+  /// True when more records were rejected than allowed: only a dry run continues after that.
   var exceedsRejects: Bool {
     switch options.maxRejects {
     case .unlimited: false
@@ -238,7 +238,7 @@ struct ImportReportPrinter {
     return "\(Timestamp.now) sheaf \(command): \(text)\n"
   }
 
-  /// At most this number of inputs have a line each.
+  /// The maximum number of inputs that have a line each.
   private static let mostLines = 20
 
   /// A line for each input; of more than `mostLines`, the number of each kind.
@@ -318,7 +318,7 @@ struct ImportReportPrinter {
       + "\(HumanFormat.count(report.unchanged)) unchanged"
   }
 
-  /// What somebody else has done meanwhile.
+  /// The changes that other processes made meanwhile.
   private func text(_ merged: ImportReport.Merged) -> String {
     let parts = [
       (merged.inserted, "inserted"), (merged.changed, "changed"), (merged.deleted, "deleted"),

@@ -57,7 +57,7 @@ struct InfoPrinter {
     let shown = rows.filter { $0.bytes > 0 || $0.name == "free" }
     let names = shown.map(\.name.count).max() ?? 0
     let sizes = shown.map { HumanFormat.size($0.bytes).count }.max() ?? 0
-    // Name, size and share, each with two blanks before it; the meaning where there is room.
+    // Name, size and share, each after two blanks; the meaning if there is room.
     let taken = 2 + names + 2 + sizes + 2 + 4
     let meanings = shown.map(\.meaning.count).max() ?? 0
     let hasMeanings = room - taken - meanings - 4 >= 8
@@ -143,7 +143,7 @@ struct InfoPrinter {
     let fixed = 2 + 2 + types + 2 + sizes + 2 + 4 + 2
     let longest = rows.map { DisplayWidth.of(StandardError.escaped($0.column.name)) }.max() ?? 0
     let names = min(longest, max(8, room - fixed - 8), 32)
-    // Encodings where there is room for a bar beside them; else the bar gets what there is.
+    // Encodings if there is room for a bar beside them; otherwise the bar gets the room.
     let rest = room - fixed - names
     let bar = TextBar(
       isUnicode: isUnicode, width: rest < 14 ? max(0, rest) : min(20, max(4, rest - 26)))

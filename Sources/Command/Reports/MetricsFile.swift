@@ -5,8 +5,8 @@ import Importer
 /// The file of `--metrics-file`: the last run of a command, in the format of node_exporter's textfile
 /// collector.
 ///
-/// A rename replaces the whole file, so that nobody reads half of it; a run that is killed leaves the file of
-/// the run before. Two things are kept from the earlier file: the time at which the command last succeeded
+/// A rename replaces the whole file, so a reader never sees half of it; a run that is killed leaves the file
+/// of the run before. Two things are kept from the earlier file: the time at which the command last succeeded
 /// with this database, and the lines of other commands and databases.
 ///
 /// Thread rule: one thread at a time.
@@ -62,7 +62,7 @@ final class MetricsFile {
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// Notes a run with wrong arguments, if they name a metrics file all the same.
+  /// Notes a run with wrong arguments, if they nevertheless name a metrics file.
   static func noteWrongUsage(_ command: String, of definition: CommandDefinition?, words: [String])
   {
     func value(_ name: String) -> String? {
@@ -85,8 +85,8 @@ final class MetricsFile {
   // MARK: Writing
 
   /// - Parameters:
-  ///   - report: of the run, as far as it went; nil: there is none.
-  ///   - seconds: how long it took.
+  ///   - report: the report of the run up to its end; nil: there is none.
+  ///   - seconds: the duration of the run.
   /// - Throws: `CommandError`.
   func write(_ status: ExitStatus, _ report: JSONValue?, seconds: Double) throws {
     var text = ""

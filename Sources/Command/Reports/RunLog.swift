@@ -10,7 +10,7 @@ import Engine
 ///
 /// Thread rule: one thread at a time.
 final class RunLog {
-  /// Makes the command's report, once there is one; called only where there is a file for it.
+  /// Makes the command's report, once there is one; called only if a file for it is given.
   var report: (() -> JSONValue)?
   /// Why the run is not a success although the command throws no error.
   var problem: String?
@@ -70,7 +70,7 @@ final class RunLog {
 
   /// Runs a command about one database and appends its line, if the arguments name a file for it.
   ///
-  /// - Parameter others: what else the command reads and writes.
+  /// - Parameter others: the other files that the command reads and writes.
   /// - Returns: the result of `body`.
   /// - Throws: the error of `body`, or a creation error when the report could not be written.
   static func keep(
@@ -82,7 +82,8 @@ final class RunLog {
       subject: [.init(key: "database", value: .string(path))], body)
   }
 
-  /// A failure to tell of what is done is not one of the work: whoever repeats it does it twice.
+  /// A failure to report finished work has another status than failed work, because repeating the command
+  /// would do the work twice.
   private func told(_ failure: CommandError) -> CommandError {
     guard let done, failure.status == .inputOutput || failure.status == .cannotCreate else {
       return failure
@@ -91,9 +92,9 @@ final class RunLog {
       .cannotCreate, "\(failure.messageWithoutAdvice): the report is lost, but \(done)")
   }
 
-  /// Appends the line of a run with wrong arguments, if they name a report file all the same.
+  /// Appends the line of a run with wrong arguments, if they nevertheless name a report file.
   ///
-  /// - Parameter definition: of the command; nil: there is none of that name.
+  /// - Parameter definition: the command's; nil: there is no command of that name.
   static func noteWrongUsage(
     _ failure: CommandError, _ command: String, of definition: CommandDefinition?, words: [String]
   ) {
@@ -148,8 +149,8 @@ final class RunLog {
     }
   }
 
-  /// False when the file begins with anything but a JSON object: a mistaken name must not spoil a
-  /// database or somebody's data.
+  /// False when the file begins with anything but a JSON object: a mistaken name must not damage a database
+  /// or other data.
   private static func mayBeReports(_ path: String) throws(SystemError) -> Bool {
     guard let status = try System.statusIfPresent(path: path), status.isRegular, status.size > 0
     else { return true }

@@ -13,7 +13,7 @@ struct AppColumns: Sendable {
     ("2.1", 8), ("1.8", 8), ("1.7", 8), ("1.6", 4), ("1.5", 3), ("1.4", 3), ("1.2", 1),
   ])
 
-  /// From the fewest to the most, so that a position says how popular an app is.
+  /// In ascending order, so that a position stands for the popularity of an app.
   let installs = WeightedWords([
     ("0", 1), ("0+", 14), ("1+", 67), ("5+", 82), ("10+", 386), ("50+", 205), ("100+", 719),
     ("500+", 330),

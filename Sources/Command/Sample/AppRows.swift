@@ -141,7 +141,7 @@ struct ReviewCounts: Sendable {
   static let most: UInt64 = 78_158_306
 
   private let weights: WeightTable
-  /// The smallest count of each entry, and how many counts it stands for.
+  /// The smallest count of each entry, and the number of counts that it stands for.
   private let ranges: [(start: Int, length: Int)]
 
   init() {

@@ -1,11 +1,11 @@
-/// What the synthetic rows look like.
+/// The kinds of synthetic rows.
 enum SampleShape: String, Sendable, CaseIterable {
   case apps, numbers, text
 }
 
 /// Makes the rows of one shape, one after the other.
 ///
-/// Row `n` depends on the seed and on `n` only: fewer rows are always the first of more rows.
+/// Row `n` depends on the seed and on `n` only: the first `n` rows are the same for every number of rows.
 protocol SampleRows {
   init(seed: UInt64)
   /// The names of the columns, with the line end.

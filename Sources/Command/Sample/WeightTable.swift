@@ -1,5 +1,5 @@
-/// A discrete distribution, asked by position: 0 is its start and 2^32 its end. Entry `i` answers a
-/// share of the positions that is its weight over the sum of all weights.
+/// A discrete distribution, evaluated at a position: 0 is its start and 2^32 its end. Entry `i` has a share
+/// of the positions equal to its weight over the sum of all weights.
 struct WeightTable: Sendable {
   /// The sums of the weights up to and including each entry.
   private let sums: [UInt64]

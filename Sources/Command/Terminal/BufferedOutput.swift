@@ -4,8 +4,8 @@ import Engine
 /// A file or standard output, written in large pieces.
 ///
 /// The creator calls `flush` (or `close`) at the end: bytes still in the buffer when the object is released
-/// are lost, because nobody could be told of a failure. Thread rule: one thread at a time. Cost: a copy of
-/// each byte, and one system call per 64 KiB.
+/// are lost, because a failure to write them could not be reported. Thread rule: one thread at a time. Cost:
+/// a copy of each byte, and one system call per 64 KiB.
 final class BufferedOutput {
   static let capacity = 64 << 10
 
@@ -40,10 +40,10 @@ final class BufferedOutput {
     BufferedOutput(descriptor: 1, path: "standard output", isStandard: true)
   }
 
-  /// A file that is replaced as a whole on `close`; until then, and for good when anything fails, the earlier
-  /// file stays. A pipe or a device is written directly.
+  /// A file that is replaced as a whole on `close`. Until then, and after any failure, the earlier file
+  /// remains. A pipe or a device is written directly.
   ///
-  /// - Parameter replacesDatabases: whether a Sheaf database may be replaced that nobody has open.
+  /// - Parameter replacesDatabases: whether a Sheaf database that no process has open may be replaced.
   /// - Throws: a `CommandError` with status 73 when it is a symbolic link, a database or its lock file, or
   ///   cannot be created.
   static func file(_ path: String, replacesDatabases: Bool = false) throws(CommandError)
@@ -138,18 +138,18 @@ final class BufferedOutput {
     if buffer.count >= Self.capacity { try flush() }
   }
 
-  /// Hands everything written so far to the system.
+  /// Writes everything in the buffer to the file.
   ///
-  /// - Throws: `CommandError.closedPipe` when the reader of standard output has gone, or an
-  ///   input/output error that names the file.
+  /// - Throws: `CommandError.closedPipe` when the reader of standard output has closed it, or an input/output
+  ///   error that names the file.
   func flush() throws(CommandError) {
     guard !buffer.isEmpty else { return }
-    // Emptied even when the write fails: a second try would repeat what had been written.
+    // Emptied even when the write fails: a second attempt would write the same bytes again.
     defer { buffer.removeAll(keepingCapacity: true) }
     try Self.withBytes(buffer) { bytes throws(CommandError) in try send(bytes) }
   }
 
-  /// `withUnsafeBytes` with the type of what is thrown.
+  /// `withUnsafeBytes` with a typed error.
   private static func withBytes(
     _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(CommandError) -> Void
   ) throws(CommandError) {

@@ -36,7 +36,7 @@ enum DisplayWidth {
     wideRanges.contains { $0.contains(scalar.value) }
   }
 
-  /// The text cut to a width, with `…` where something is missing.
+  /// The text cut to a width, with `…` at the end if a part is missing.
   static func cut(_ text: String, to width: Int) -> String {
     if of(text) <= width { return text }
     var cut = ""

@@ -1,4 +1,4 @@
-/// Numbers as people read them. Integer arithmetic throughout, so every machine prints the same.
+/// Numbers formatted for people. Integer arithmetic only, so every machine prints the same.
 enum HumanFormat {
   /// Bytes in decimal units, as disks and networks count: `999 B`, `2.3 MB`, `310 MB`.
   static func size(_ bytes: Int) -> String {

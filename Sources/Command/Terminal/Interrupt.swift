@@ -2,11 +2,11 @@ import Base
 import Engine
 import Synchronization
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a question that a command asks between two batches.
+/// Records SIGINT, SIGTERM and SIGHUP, so that a command can check for them between two batches.
 ///
-/// The first signal is only noted: the command finishes its batch, reports and ends with the status of the
-/// signal. A second one ends the process at once, unless it comes within a second of the first: `timeout` and
-/// service managers send one request both to the process and to its group.
+/// The first signal is only recorded: the command finishes its batch, reports and ends with the status of the
+/// signal. A second one ends the process immediately, unless it comes within a second of the first: `timeout`
+/// and service managers send one request both to the process and to its group.
 ///
 /// Thread rule: any thread.
 enum Interrupt {
@@ -22,18 +22,18 @@ enum Interrupt {
     System.interruptSignal, System.terminationSignal, System.hangupSignal,
   ]
 
-  /// Starts to listen. Only for commands that ask `signal`: the others would no longer end on a signal, and
-  /// call `installImmediate`.
+  /// Starts recording signals. Only for commands that check `signal`: the others would no longer end on a
+  /// signal, and call `installImmediate`.
   static func install() {
     touch()
     System.handle(signal: System.interruptSignal) { Interrupt.note($0) }
     System.handle(signal: System.terminationSignal) { Interrupt.note($0) }
-    // A command under `nohup` goes on when its terminal is closed.
+    // A command under `nohup` continues when its terminal is closed.
     System.handleUnlessIgnored(signal: System.hangupSignal) { Interrupt.note($0) }
   }
 
-  /// Lets each signal end the process at once, with its status: for commands without work to finish. Signals
-  /// that the parent has told it to ignore, as a shell does for background jobs, stay ignored.
+  /// Lets each signal end the process immediately, with its status: for commands without work to finish.
+  /// Signals that the parent has set to be ignored, as a shell does for background jobs, stay ignored.
   static func installImmediate() {
     touch()
     for number in signals {
@@ -48,13 +48,13 @@ enum Interrupt {
     _ = unfinished.load(ordering: .relaxed)
   }
 
-  /// Names the file to remove when a signal ends the process at once; nil: none any more.
+  /// Names the file to remove when a signal ends the process immediately; nil: none.
   static func leavesUnfinished(_ path: String?) {
     // The earlier text stays in memory: a handler may be reading it.
     unfinished.store(path.map { System.permanentCopy($0) } ?? 0, ordering: .releasing)
   }
 
-  /// The signal that asks the command to end; nil when none has come.
+  /// The signal that requests the end of the command; nil when none has come.
   static var signal: Int32? {
     let number = received.load(ordering: .relaxed)
     return number == 0 ? nil : number

@@ -6,10 +6,10 @@ enum ProgressMode: String, Sendable, CaseIterable {
   case auto, always, never
 }
 
-/// How much a long command has done since its start.
+/// The work that a long command has done since its start.
 struct Progress: Sendable, Equatable {
   var bytesRead = 0
-  /// Bytes there are to read; nil when nobody knows (a pipe).
+  /// The number of bytes to read; nil when it is unknown (a pipe).
   var bytesTotal: Int?
   var rows = 0
   var rejects = 0
@@ -20,10 +20,10 @@ struct Progress: Sendable, Equatable {
 /// One line on standard error about the progress of a command.
 ///
 /// On a terminal the line is redrawn, at most ten times a second, and erased at the end; it is as wide as the
-/// terminal is at that moment, and leaves out the least important parts where there is no room. Elsewhere
-/// nothing is printed, unless the mode is `always`: then a plain line every two seconds and one at the end.
+/// terminal at that moment, and omits the least important parts if there is no room. Elsewhere nothing is
+/// printed, unless the mode is `always`: then a plain line every two seconds and one at the end.
 ///
-/// Thread rule: one thread at a time. Cost of an update that is too early to show: one look at the clock, so
+/// Thread rule: one thread at a time. Cost of an update that is too early to show: one read of the clock, so
 /// it may be called for every batch.
 struct ProgressLine {
   enum Style: Sendable, Equatable { case hidden, redrawn, plain }
@@ -72,7 +72,7 @@ struct ProgressLine {
 
   /// Shows the progress, when enough time has passed since it was last shown.
   ///
-  /// - Parameter fileBytes: the size of the database file; asked only when it is shown.
+  /// - Parameter fileBytes: the size of the database file; called only when it is shown.
   mutating func update(_ progress: Progress, fileBytes: @escaping () -> Int? = { nil }) {
     guard style != .hidden else { return }
     // A resumed import starts far into its input; its speed counts only the bytes that it reads itself.
@@ -104,7 +104,7 @@ struct ProgressLine {
     }
   }
 
-  /// Call at the end: erases the line; without a terminal prints it a last time, so that a log tells how far
+  /// Call at the end: erases the line; without a terminal prints it a last time, so that a log shows how far
   /// the command got.
   mutating func end() {
     if style == .plain { show(at: clock()) }
@@ -120,7 +120,7 @@ struct ProgressLine {
 
   /// `45%  1.2 GB of 2.7 GB  10,234,567 rows  850,000 rows/s  18 s left  file 310 MB`
   ///
-  /// - Parameter width: how many characters there are; the least important parts are left out first.
+  /// - Parameter width: the number of characters; the least important parts are left out first.
   static func text(
     _ progress: Progress, since baseline: Int, seconds: Double, width: Int = .max
   ) -> String {

@@ -2,7 +2,7 @@ import Base
 import Engine
 
 /// Shows on standard error what is being measured: one redrawn line on a terminal; elsewhere a line for each
-/// run, if asked for.
+/// run, if requested.
 ///
 /// Thread rule: one thread at a time.
 struct StepProgress {

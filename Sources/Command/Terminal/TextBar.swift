@@ -4,7 +4,7 @@ import Engine
 struct TextBar {
   /// True when bars may be drawn with eighths of a block; else they are of `#`.
   let isUnicode: Bool
-  /// Characters of a bar that stands for the whole.
+  /// The width of a full bar, in characters.
   let width: Int
 
   private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]

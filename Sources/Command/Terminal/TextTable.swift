@@ -2,11 +2,11 @@ import Engine
 
 /// Prints rows as a table for people: aligned columns, numbers to the right.
 ///
-/// Widths come from the first thousand rows; rows behind them are printed as they come. On a terminal
-/// cells are cut, with `…`, so that a row stays one line. Null is `∅`, so that it is neither an empty
-/// text nor the text `null`.
+/// Widths come from the first thousand rows; later rows are printed as they come. On a terminal cells are
+/// cut, with `…`, so that a row stays one line. Null is `∅`, which differs from an empty text and from the
+/// text `null`.
 ///
-/// Thread rule: one thread at a time. `end` prints what is left.
+/// Thread rule: one thread at a time. `end` prints the remaining rows.
 final class TextTable {
   private let output: BufferedOutput
   private let columns: [Column]

@@ -1,13 +1,13 @@
 import Base
 import Engine
 
-/// The one folder that `sheaf torture` writes in, inside the given folder. Everything in it is its own.
+/// The only folder that `sheaf torture` writes to, inside the given folder. It owns everything in it.
 struct TortureFolder {
   let path: String
 
-  /// Creates it.
+  /// Creates the folder.
   ///
-  /// - Throws: a `CommandError`: 66 when the given folder is not there, 73 when none can be created in it.
+  /// - Throws: a `CommandError`: 66 when the given folder does not exist, 73 when none can be created in it.
   init(in given: String) throws(CommandError) {
     var given = given
     while given.utf8.count > 1, given.hasSuffix("/") { given.removeLast() }

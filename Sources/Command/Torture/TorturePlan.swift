@@ -6,7 +6,7 @@ struct TorturePlan {
   /// Whether the input takes the place of an earlier one, with `--truncate`.
   let replaces: Bool
   let compacts: Bool
-  /// How many attempts are to be killed.
+  /// The number of attempts to kill.
   let kills: Int
 
   init(records: Int, _ random: inout RandomSource) {

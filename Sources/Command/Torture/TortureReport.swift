@@ -9,7 +9,7 @@ struct TortureReport {
   var imports = 0
   /// Processes that were killed, compactions too.
   var kills = 0
-  /// Imports that went on where another had been killed.
+  /// Imports that resumed a killed one.
   var resumes = 0
   var compactions = 0
   var checks = 0

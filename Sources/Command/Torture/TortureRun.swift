@@ -19,7 +19,7 @@ struct TortureRun {
   let progress: StepProgress
   private(set) var report: TortureReport
   private var random: RandomSource
-  /// How long an undisturbed import takes here.
+  /// The duration of an undisturbed import on this machine.
   private var typical = 0.0
   private let began = System.monotonicNanoseconds
 

@@ -76,7 +76,7 @@ struct TortureState {
     return bytes[0]
   }
 
-  /// How many bytes two files have in common from their beginnings on.
+  /// The length of the longest common beginning of two files, in bytes.
   private func commonLength(_ first: String, _ second: String) throws -> Int {
     let files = [
       try System.openRegular(first, writable: false),

@@ -1,6 +1,6 @@
 /// A number of `results.json` in one chart.
 struct ChartPoint {
-  /// Where the number is in `results.json`: `summary.3.seconds.median`.
+  /// The path of the number in `results.json`: `summary.3.seconds.median`.
   let key: String
   /// The number as `results.json` writes it.
   let json: String
@@ -25,12 +25,12 @@ struct ChartSeries {
 
 /// A chart of numbers by batch size, as SVG that the page's style sheet colours.
 ///
-/// The scale is logarithmic where the largest number is more than eight times the smallest, and begins
-/// at zero otherwise, so that heights can be compared.
+/// The scale is logarithmic when the largest number is more than eight times the smallest, and otherwise
+/// begins at zero, so that heights can be compared.
 struct TuneChart {
   let id: String
   let title: String
-  /// What the chart shows, in words, for those who do not see it.
+  /// A description of the chart in words, for screen readers.
   let description: String
   let categories: [String]
   /// The batch size that is recommended.

@@ -113,8 +113,8 @@ struct TuneCharts {
     return ChartSeries(name: name, style: style, isDashed: isDashed, points: points)
   }
 
-  /// How far the durabilities are apart at most, as a share of the larger number; nil when not all of
-  /// them have been measured at every size.
+  /// The largest difference between durabilities, as a share of the larger number; nil when not all of them
+  /// have been measured at every size.
   private func difference(_ metric: Metric) -> Double? {
     var largest = 0.0
     for size in results.settings.batchSizes {
@@ -145,7 +145,7 @@ struct TuneCharts {
         + "<g class=\"point s\(one.style)\">"
         + TuneChart.marker(one.style, "13", "6") + "</g></svg>\(Markup.escaped(one.name))</li>"
     }.joined()
-    // A chart says which numbers are estimates and not measurements.
+    // A chart shows which numbers are estimates and not measurements.
     let estimated =
       series.contains { $0.points.contains(where: \.isScaled) }
       ? "<li><svg viewBox=\"0 0 26 12\" aria-hidden=\"true\"><g class=\"point s1 hollow\">"

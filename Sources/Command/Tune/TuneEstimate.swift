@@ -1,5 +1,5 @@
-/// How a cost grows with the records, from two imports of different lengths. The two tell the fixed cost of
-/// an import from the cost of its records.
+/// The growth of a cost with the records, from two imports of different lengths. The two separate the fixed
+/// cost of an import from the cost of its records.
 struct TuneEstimate: Sendable, Equatable {
   private let records: Int
   private let value: Double

@@ -1,14 +1,14 @@
 import Engine
 
-/// Imports the same input again and again, and collects the measurements.
+/// Imports the same input repeatedly, and collects the measurements.
 ///
-/// It begins with imports that do not count. One reads the whole input, and counts its records. For each
+/// It begins with imports that are not measured. One reads the whole input, and counts its records. For each
 /// combination with many transactions, two imports of its first transactions estimate its time. A combination
 /// that would take too long is measured on a part of the input, and once on a part of that, so that the whole
-/// can be estimated from two points. Then come rounds in which every combination has its turn. Every other
-/// round has the opposite order: a drift, such as that of the machine's temperature, affects all alike.
+/// can be estimated from two points. Then every round imports with every combination. Every other round has
+/// the opposite order: a drift, such as that of the machine's temperature, affects all alike.
 struct TuneExperiment {
-  /// Combinations with fewer transactions are not estimated by themselves.
+  /// Combinations with fewer transactions have no estimate of their own.
   private static let manyTransactions = 200
   /// The transactions of the two imports of an estimate.
   private static let pilotTransactions = (short: 40, long: 200)
@@ -82,7 +82,7 @@ struct TuneExperiment {
     results.settings.batchSizes.removeAll(where: isTooLarge)
   }
 
-  /// How many records a run reads: nil for all, fewer where it would take too long.
+  /// The number of records that a run reads: nil for all, fewer when all would take too long.
   private mutating func limit(_ combination: TuneCombination, warmUpSeconds: Double) throws -> Int?
   {
     let total = results.records
@@ -94,8 +94,8 @@ struct TuneExperiment {
         try (records: size * $0, value: importing(combination, limit: size * $0).seconds)
       }
       folder.empty()
-      // Five times the transactions in hardly more time: the noise hides the cost of a transaction. Then the
-      // long import alone counts, and the estimate is rather too high.
+      // Five times the transactions in hardly more time: the noise hides the cost of a transaction. Then only
+      // the long import counts, and the estimate is rather too high.
       let isClear = pilots[1].value > 1.2 * pilots[0].value
       estimate = TuneEstimate(isClear ? pilots[0] : nil, pilots[1])
     }

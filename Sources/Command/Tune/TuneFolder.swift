@@ -27,9 +27,9 @@ struct TuneFolder {
 
   /// Creates both folders.
   ///
-  /// - Parameter given: nil: `bench-results/tune-DATE`, with a number behind it if there is one.
-  /// - Throws: a `CommandError` when the folder cannot be created, or has files of others with the
-  ///   names of the results.
+  /// - Parameter given: nil: `bench-results/tune-DATE`, followed by a number if that exists.
+  /// - Throws: a `CommandError` when the folder cannot be created, or contains other files with the names of
+  ///   the results.
   init(_ given: String?) throws {
     do {
       if let given {

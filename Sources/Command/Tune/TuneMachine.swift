@@ -61,7 +61,7 @@ enum TuneFormat {
     return HumanFormat.count(Int(min(value, 1e15).rounded()))
   }
 
-  /// `2.1`, `131`: how many times as much.
+  /// `2.1`, `131`: a factor.
   static func times(_ factor: Double) -> String {
     factor.isFinite ? digits(max(0, factor)) : "many"
   }

@@ -1,11 +1,10 @@
 import Base
 import Engine
 
-/// The results as a page: one file of HTML that is also XML, without scripts and without anything from
-/// elsewhere.
+/// The results as a page: one HTML file that is also XML, without scripts and external resources.
 ///
-/// Every number of an experiment carries, beside its text for people, its place in `results.json`
-/// (`data-key`) and its value there (`data-value`), so that a check can compare them.
+/// Every number of an experiment has, beside its text for people, its path in `results.json` (`data-key`) and
+/// its value there (`data-value`), so that a check can compare them.
 struct TunePage {
   /// The beginning of the file, by which an earlier one is recognized.
   static let beginning =

@@ -1,10 +1,10 @@
 import Engine
 
-/// The batch size to use, and why in plain words.
+/// The recommended batch size, and the reason in plain words.
 ///
-/// The rule, for each durability: of the batch sizes whose median time is within 5% of the fastest one's, the
-/// smallest. The durability is not a question of speed, so it is not chosen here: the recommendation is for
-/// the default of `sheaf import` where that was measured.
+/// The rule, for each durability: the smallest of the batch sizes whose median time is within 5% of the
+/// fastest one's. Durability is not chosen by speed, so it is not chosen here: the recommendation is for the
+/// default of `sheaf import` if that was measured.
 struct TuneRecommendation: Sendable {
   static let tolerance = 0.05
   static let rule =
@@ -70,7 +70,7 @@ struct TuneRecommendation: Sendable {
   }
 }
 
-/// Sentences about one choice; each says only what was measured or what holds by construction.
+/// Sentences about one choice; each states only what was measured or what holds by construction.
 private struct TuneReasons {
   let results: TuneResults
   let choice: TuneRecommendation.Choice

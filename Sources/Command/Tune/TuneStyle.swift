@@ -1,5 +1,5 @@
-/// The style sheet of the page: system fonts, two colour schemes, three colours for the three
-/// durabilities that people with the common kinds of colour blindness can tell apart.
+/// The style sheet of the page: system fonts, two colour schemes, and for the three durabilities three
+/// colours that are distinct with the common kinds of colour blindness.
 enum TuneStyle {
   static let sheet = """
     :root {
