@@ -6,7 +6,7 @@
 final class FooterlessSource: ByteSource, @unchecked Sendable {
   // @unchecked: only the one reading thread touches it; see `ByteSource`.
 
-  /// The most bytes that the held lines may have.
+  /// The maximum number of bytes that the held lines may have.
   static let maximumBytes = 64 << 20
 
   private let source: any ByteSource
@@ -19,8 +19,8 @@ final class FooterlessSource: ByteSource, @unchecked Sendable {
   private var atEnd = false
   /// Bytes before this index of `held` may be returned.
   private var releasable = 0
-  /// How many bytes are held when they are next examined: twice as many as were left, so that a long footer
-  /// is not searched again for each read of a pipe.
+  /// The number of held bytes at which they are examined next: twice as many as were left, so that a long
+  /// footer is not searched again for each read of a pipe.
   private var nextLook = 0
 
   var name: String { source.name }
@@ -31,7 +31,7 @@ final class FooterlessSource: ByteSource, @unchecked Sendable {
     set { source.isCancelled = newValue }
   }
 
-  /// - Parameter lines: how many lines to leave out at the end, at least 1.
+  /// - Parameter lines: the number of lines to leave out at the end, at least 1.
   init(_ source: any ByteSource, lines: Int) {
     self.source = source
     self.lines = lines
@@ -72,7 +72,7 @@ final class FooterlessSource: ByteSource, @unchecked Sendable {
     nextLook = 2 * (held.count - releasable)
   }
 
-  /// Where the last lines begin among those that are held.
+  /// The beginning of the last lines among the held bytes.
   private func footerStart() -> Int {
     // The next bytes may be a line of their own, and a line feed may be the second half of a line end.
     var left = atEnd ? lines : lines + 1

@@ -4,7 +4,7 @@ import Engine
 /// One of the inputs of an import, a file or a server's query, examined without opening it: there may be
 /// thousands.
 package struct InputFile: Sendable, Equatable {
-  /// The path as given or found; `-` is standard input. Of a query, the address without a password.
+  /// The path as given or found; `-` for standard input; for a query, the address without a password.
   package let path: String
   /// The query of a server; nil for a file.
   package let query: ServerQuery?

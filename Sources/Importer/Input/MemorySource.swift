@@ -12,8 +12,8 @@ package final class MemorySource: ByteSource, PositionedSource, @unchecked Senda
   private var position = 0
   private var reads = 0
 
-  /// - Parameter readSizes: the most bytes that each read in turn returns, the last one repeated; empty: as
-  ///   many as asked for. Sizes below 1 count as 1.
+  /// - Parameter readSizes: the maximum number of bytes of each read in turn, the last one repeated; empty:
+  ///   as many as requested. Sizes below 1 count as 1.
   /// - Parameter origin: the offset of the first byte, for `seek`.
   package init(
     _ bytes: [UInt8], name: String = "memory", readSizes: [Int] = [], origin: Int = 0

@@ -20,7 +20,7 @@ struct OriginalText: Sendable {
 
   var count: Int { bytes.count }
 
-  /// Where the code of a place in the UTF-8 lies in the input, both relative to the part's beginning.
+  /// The place in the input of the code for a place in the UTF-8, both relative to the part's beginning.
   ///
   /// - Complexity: O(`markBytes`).
   func offset(_ text: Int) -> Int {

@@ -2,10 +2,10 @@ import Engine
 
 /// A file that is not CSV, recognized by its beginning: its kind, and advice.
 struct OtherFormat: Sendable, Equatable {
-  /// Such as `a PDF document`.
+  /// The name with its article, such as `a PDF document`.
   let name: String
   let advice: String
-  /// Whether a CSV file might begin like this; `--delimiter` then says that it is one.
+  /// Whether a CSV file might begin like this; `--delimiter` then declares that it is one.
   var mayBeText = false
 
   /// The format of an input, by its first bytes; nil: unknown, so it may be CSV.

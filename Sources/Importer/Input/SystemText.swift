@@ -1,11 +1,11 @@
 import Base
 
-/// An input that the system decodes to UTF-8, with its original bytes until they are asked for.
+/// An input that the system decodes to UTF-8, with its original bytes.
 ///
 /// Several codes may mean one character, and one code several characters. So the original bytes cannot be
-/// computed from the UTF-8: they are kept beside it, and counted off as the UTF-8 is taken.
+/// computed from the UTF-8: they are kept beside it, and dropped as the UTF-8 is consumed.
 ///
-/// Memory: the input's bytes that were decoded and not taken.
+/// Memory: the input's bytes that were decoded and not consumed.
 ///
 /// Thread rule: one thread at a time, the one that reads the input.
 final class SystemText: @unchecked Sendable {
@@ -16,7 +16,7 @@ final class SystemText: @unchecked Sendable {
   /// The input's bytes from `front` on have been passed in and not taken.
   private var original: [UInt8] = []
   private var front = 0
-  /// How many bytes of UTF-8 of the first code were taken already.
+  /// The number of bytes of the first code's UTF-8 that were already consumed.
   private var partial = 0
 
   /// - Throws: `ImportError.invalidOption` when the system no longer knows the encoding.
@@ -83,8 +83,8 @@ final class SystemText: @unchecked Sendable {
 
   // MARK: Back
 
-  /// Counts off bytes of the UTF-8, and returns how many bytes of the input they represent. When a code is
-  /// divided, all its bytes count with its last one.
+  /// Consumes bytes of the UTF-8, and returns the number of bytes of the input that they represent. When a
+  /// code is divided, all its bytes count with its last one.
   func pass(_ count: Int) -> Int {
     let walked = walk(count) { _, _ in }
     partial = count - walked.text
@@ -94,7 +94,7 @@ final class SystemText: @unchecked Sendable {
 
   /// The same for whole codes that represent at most `limit` bytes of the input.
   ///
-  /// - Returns: how many bytes of UTF-8 they are, and how many of the input.
+  /// - Returns: their number of bytes of UTF-8, and of the input.
   func pass(upTo count: Int, inputLimit limit: Int) -> (count: Int, inputLength: Int) {
     let walked = walk(count, inputLimit: limit) { _, _ in }
     if walked.input > 0 { partial = 0 }
@@ -120,7 +120,7 @@ final class SystemText: @unchecked Sendable {
 
   /// Moves over whole codes.
   ///
-  /// - Parameter mark: called with the position behind each.
+  /// - Parameter mark: called with the position after each.
   private func walk(
     _ count: Int, inputLimit: Int = .max, mark: (_ text: Int, _ input: Int) -> Void
   ) -> (text: Int, input: Int) {

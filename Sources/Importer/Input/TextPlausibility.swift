@@ -1,7 +1,8 @@
-/// How likely bytes are text in an encoding: letters occur beside letters of the same script, small ones do
-/// not precede capitals, and the frequent letters are frequent in the languages that use the encoding.
+/// Scores how likely bytes are text in an encoding: letters are next to letters of the same script, lowercase
+/// letters do not precede capitals, and the letters that are frequent in the languages of the encoding are
+/// frequent.
 ///
-/// Scores count by bytes, so that encodings of one and of two bytes per character can be compared.
+/// Scores are per byte, so that encodings with one and with two bytes per character can be compared.
 enum TextPlausibility {
   /// The kind of writing that an encoding is for.
   enum Writing {

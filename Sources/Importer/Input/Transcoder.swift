@@ -1,8 +1,8 @@
-/// Converts text of another encoding to UTF-8, and any part of that back to the very same bytes.
+/// Converts text of another encoding to UTF-8, and any part of that back to the same bytes.
 ///
-/// Bytes of the input that are not text become bytes that are not UTF-8 either, in a unique form, so that
-/// nothing is lost: the parser treats them like any ill-formed UTF-8, and the conversion back gives the
-/// original. So a place in the UTF-8 determines the place in the input without a table of offsets.
+/// Bytes of the input that are not text become bytes that are not UTF-8, in a unique form, so nothing is
+/// lost: the parser treats them like any ill-formed UTF-8, and the conversion back gives the original. So a
+/// place in the UTF-8 determines the place in the input without a table of offsets.
 ///
 /// Encodings that the system decodes go through `SystemText` instead, which keeps the bytes.
 ///
@@ -98,7 +98,7 @@ package struct Transcoder {
 
   // MARK: Back
 
-  /// How many bytes of the input whole characters of its UTF-8 represent.
+  /// The number of bytes of the input that whole characters of its UTF-8 represent.
   ///
   /// - Complexity: O(bytes); O(1) for UTF-8.
   static func inputLength(_ bytes: UnsafeRawBufferPointer, _ encoding: TextEncoding) -> Int {
@@ -115,7 +115,7 @@ package struct Transcoder {
     return length
   }
 
-  /// As many whole characters of the UTF-8 as represent at most `length` bytes of the input.
+  /// The longest beginning in whole characters that represents at most `length` bytes of the input.
   ///
   /// - Returns: their number of bytes, and that of the input.
   /// - Complexity: O(bytes); O(1) for UTF-8.
@@ -153,7 +153,7 @@ package struct Transcoder {
       var next = position + 1
       while next < bytes.count, bytes[next] & 0xC0 == 0x80 { next += 1 }
       if lead >= 0xC0 {
-        // The bits of the lead byte are those behind its leading ones and the zero after them.
+        // The bits of the lead byte are those after its leading ones and the zero after them.
         scalar =
           lead >= 0xF0 ? UInt32(lead & 0x07) : UInt32(lead) & (0x7F >> UInt32(next - position))
         for byte in bytes[position + 1..<next] { scalar = (scalar << 6) | UInt32(byte & 0x3F) }
