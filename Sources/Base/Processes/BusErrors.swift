@@ -12,7 +12,6 @@
 ///
 /// Every mapping is noted in a table of fixed size that a signal handler may read: it uses only atomics,
 /// without allocations and locks.
-/// neither allocates nor locks.
 ///
 /// Thread rule: any thread.
 package enum BusErrors {

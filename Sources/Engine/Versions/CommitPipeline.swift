@@ -138,7 +138,6 @@ package final class CommitPipeline: @unchecked Sendable {
       if held { return (lock.withLock { state.complete }, false) }
       if try !coordination.beginWriting() {
         // Another handle has undurable commits. The message wakes it; it sees the waiting writer and flushes.
-        // and flushes.
         coordination.announce()
         var patience = waiting.map { Patience($0, least: Coordination.momentSeconds) }
         try coordination.beginWriting(&patience)

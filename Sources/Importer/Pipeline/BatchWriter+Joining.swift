@@ -8,7 +8,6 @@ import Engine
 /// must not undo complete earlier ones: a batch that may be refused begins its own transaction. Joined
 /// batches are lost together only when the database cannot be read or written, and then no report counts
 /// them.
-/// them then.
 extension BatchWriter {
   /// Waits for the parsers' result for the next chunk; nil after the last.
   func next(_ queue: OrderedQueue<Chunk, ColumnBatch>) throws -> ColumnBatch? {
