@@ -2,10 +2,6 @@
 
 import PackageDescription
 
-let settings: [SwiftSetting] = [
-  .treatAllWarnings(as: .error)
-]
-
 // Small programs that each tell one story of how to use the libraries; no products.
 let stories = [
   "FreezeAndFanOut", "ImportWithProgress", "NestedTransaction", "NoStaleCopy", "PassReference",
@@ -36,11 +32,19 @@ let importerThreadTests = [
 //
 // `SHEAF_FUZZED=1` compiles them as scripts/fuzz does, which can link them then, as scripts/memory-tests can:
 // optimized, with AddressSanitizer, and with the coverage that leads a fuzzer.
+//
+// `SHEAF_WHOLE=1` compiles each module as a whole, as `SHEAF_PACKAGE` and SHEAF_FUZZED do: two thirds of the
+// time for who builds once, and more for who changes a file and builds again.
 let isFuzzed = Context.environment["SHEAF_FUZZED"] == "1"
 let isOptimized = isFuzzed || Context.environment["SHEAF_OPTIMIZED"] == "1"
-let librarySettings =
-  settings
-  + (isOptimized ? [.unsafeFlags(["-O", "-wmo", "-num-threads", "2"])] : [])
+let isBuiltOnce = isFuzzed || selection != nil || Context.environment["SHEAF_WHOLE"] == "1"
+let whole = SwiftSetting.unsafeFlags(["-wmo", "-num-threads", "2"])
+let settings: [SwiftSetting] =
+  [.treatAllWarnings(as: .error)] + (isBuiltOnce ? [whole] : [])
+let librarySettings: [SwiftSetting] =
+  [.treatAllWarnings(as: .error)]
+  + (isBuiltOnce || isOptimized ? [whole] : [])
+  + (isOptimized ? [.unsafeFlags(["-O"])] : [])
   + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer,address"])] : [])
 
 let libraries: [Target] = [
