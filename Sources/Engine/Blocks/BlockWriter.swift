@@ -111,6 +111,20 @@ package final class BlockWriter {
     }
   }
 
+  /// How many pages fewer the version will use than the newest one, if nothing else changes but its root;
+  /// negative when they are more.
+  ///
+  /// - Parameters:
+  ///   - root: the newest version's root, which is not dropped yet.
+  ///   - bytes: those of the new root, which is not placed yet. What it needs is rounded up.
+  /// - Complexity: O(pages of the blocks placed and dropped so far).
+  func pagesGained(replacing root: BlockReference, by bytes: Int) -> Int {
+    let dropped = dropped + [root.bytes(within: .max)].compactMap(\.self)
+    let hasRoom = bytes <= max(clusters.room, nodes.room)
+    return space.pagesGained(added: added, dropped: dropped)
+      - (hasRoom ? 0 : Layout.pages(holding: bytes))
+  }
+
   /// True when the newest version uses no more than half of the pages that a block of it lies in.
   func isSparse(_ reference: BlockReference) -> Bool {
     reference.pages(within: .max).map(space.isSparse) ?? false
