@@ -124,10 +124,13 @@ package struct LeafKeys {
 package struct LeafColumn {
   fileprivate let reader: ColumnReader
   /// The overlay's changes to the column; nil when it has none and no row is deleted.
-  fileprivate let changes: OverlayColumn?
+  let changes: OverlayColumn?
   private var overlay: Overlay? { changes?.overlay }
 
-  fileprivate init(reader: ColumnReader, changes: OverlayColumn?) {
+  /// A column without changes.
+  init(_ reader: ColumnReader) { self.init(reader: reader, changes: nil) }
+
+  init(reader: ColumnReader, changes: OverlayColumn?) {
     self.reader = reader
     self.changes = changes
   }
@@ -210,7 +213,7 @@ package struct LeafColumn {
   }
 
   /// Decodes the numbers of a column with changes: the original ones as they are stored, then the changed
-  /// ones by their spellings; false when that cannot be done.
+  /// ones; false when that cannot be done.
   private func decodeChanged(
     rows: Range<Int>, _ changes: OverlayColumn, into window: ColumnWindow
   ) throws(ClusterError) -> Bool {
@@ -224,9 +227,7 @@ package struct LeafColumn {
       // Perhaps the original value of a changed row, of another type: if it is another's, reading it throws.
       return false
     }
-    try changes.forEachChange(first..<end) { (row, spelling) throws(ClusterError) in
-      try window.replaceNumber(row - first, with: spelling)
-    }
+    try changes.replaceNumbers(first..<end, in: window)
     let deleted = overlay.deletedCount(before: first)..<overlay.deletedCount(before: end)
     window.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
     return true
