@@ -110,6 +110,20 @@ package final class BlockWriter {
     }
   }
 
+  /// The pages by which the version is smaller than the newest one, if nothing else changes but its root;
+  /// negative when it is larger.
+  ///
+  /// - Parameters:
+  ///   - root: the newest version's root, which is not dropped yet.
+  ///   - bytes: the length of the new root, which is not placed yet; its pages are rounded up.
+  /// - Complexity: O(pages of the blocks placed and dropped so far).
+  func pagesGained(replacing root: BlockReference, by bytes: Int) -> Int {
+    let dropped = dropped + [root.bytes(within: .max)].compactMap(\.self)
+    let hasRoom = bytes <= max(clusters.room, nodes.room)
+    return space.pagesGained(added: added, dropped: dropped)
+      - (hasRoom ? 0 : Layout.pages(holding: bytes))
+  }
+
   /// Returns whether the newest version uses at most half of the pages that contain a block of it.
   func isSparse(_ reference: BlockReference) -> Bool {
     reference.pages(within: .max).map(space.isSparse) ?? false

@@ -11,6 +11,30 @@ extension SpaceMap {
     return sum * 8 <= pages.count * Layout.pageBytes * 7
   }
 
+  /// The pages by which the newest version would shrink with a commit; negative when it would grow.
+  ///
+  /// - Parameters:
+  ///   - added: the bytes of the new blocks.
+  ///   - dropped: the bytes of the dropped blocks.
+  /// - Complexity: O(pages of these blocks).
+  func pagesGained(added: [Range<Int>], dropped: [Range<Int>]) -> Int {
+    var changes: [Int: Int] = [:]
+    for bytes in added {
+      for page in Self.pages(bytes) {
+        changes[page, default: 0] += Int(Self.share(bytes, of: page))
+      }
+    }
+    for bytes in dropped {
+      for page in Self.pages(bytes) where !frozen.contains(page) {
+        changes[page, default: 0] -= Int(Self.share(bytes, of: page))
+      }
+    }
+    return changes.reduce(0) { gained, change in
+      let before = change.key < pageCount ? Int(filled[change.key]) : 0
+      return gained + (before > 0 ? 1 : 0) - (before + change.value > 0 ? 1 : 0)
+    }
+  }
+
   /// Returns whether any of some older versions reaches a block of the newest in these pages, so that moving
   /// the block would not free them.
   ///

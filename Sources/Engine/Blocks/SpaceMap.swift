@@ -132,12 +132,12 @@ package final class SpaceMap {
     for bytes in blocks { freezingPages.insert(Self.pages(bytes)) }
   }
 
-  private static func pages(_ bytes: Range<Int>) -> Range<Int> {
+  static func pages(_ bytes: Range<Int>) -> Range<Int> {
     bytes.lowerBound / Layout.pageBytes..<Layout.pages(holding: bytes.upperBound)
   }
 
   /// The number of the bytes that are in the page.
-  private static func share(_ bytes: Range<Int>, of page: Int) -> UInt32 {
+  static func share(_ bytes: Range<Int>, of page: Int) -> UInt32 {
     let start = page * Layout.pageBytes
     return UInt32(
       min(bytes.upperBound, start + Layout.pageBytes) - max(bytes.lowerBound, start))

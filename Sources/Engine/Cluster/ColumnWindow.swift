@@ -6,7 +6,7 @@
 ///
 /// Thread rule: confined.
 package final class ColumnWindow {
-  private let reading: Reading
+  let reading: Reading
   /// False: text is needed only as bytes.
   private let makesValues: Bool
   // Unchecked: methods that change anything call no code of a caller that could access this again, so
@@ -217,15 +217,24 @@ package final class ColumnWindow {
     }
   }
 
-  /// Replaces a row's number; nil is null.
+  /// Replaces a row's number by that of a spelling; nil is null.
   ///
   /// - Precondition: the window has numbers, 0 <= `row` < `count`.
   /// - Throws: `ClusterError.misfit`.
   func replaceNumber(
-    _ row: Int, with spelling: UnsafeRawBufferPointer?
+    _ row: Int, spelled spelling: UnsafeRawBufferPointer?
   ) throws(ClusterError) {
     guard let spelling else { return setNull(row) }
-    numbers.pointer[row] = try number(spelling, row: row)
+    replaceNumber(row, with: try number(spelling, row: row))
+  }
+
+  /// Replaces a row's number; nil is null.
+  ///
+  /// - Precondition: the window has numbers, 0 <= `row` < `count`.
+  @inline(__always)
+  func replaceNumber(_ row: Int, with number: Int64?) {
+    guard let number else { return setNull(row) }
+    numbers.pointer[row] = number
     if hasNulls { nulls.pointer[row] = false }
   }
 

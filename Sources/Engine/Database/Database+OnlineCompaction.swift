@@ -62,6 +62,8 @@ private final class OnlineCompaction {
   private var patience: Patience
   /// Whether any transaction has changed the file.
   private var hasCommitted = false
+  /// Whether blocks that were not committed may have made the file longer.
+  private var hasGrown = false
   /// The limit for moving: a block may be moved more than once, but not for ever while others write.
   private var bytesLeft = 0
 
@@ -85,7 +87,7 @@ private final class OnlineCompaction {
       try mergeIndexes()
       try move()
     }
-    end = try ending { try cut(waits: end == nil) } ?? end
+    end = try ending { try cut(waits: end == nil && hasCommitted) } ?? end
     return try result(before: before, end)
   }
 
@@ -106,9 +108,11 @@ private final class OnlineCompaction {
 
   /// Runs `body` in a transaction once readers do not keep too many bytes from reuse, and commits it.
   ///
+  /// - Parameter isWorthIt: false rolls it back instead.
   /// - Returns: the result of `body`, and the version that the transaction began from, held: what it found
   ///   there may be gone in its own version, since a commit joins small leaves, too.
   private func transact<Result>(
+    if isWorthIt: (Result) -> Bool = { _ in true },
     _ body: (TransactionState) throws -> Result
   ) throws -> (Result, Snapshot) {
     while true {
@@ -129,12 +133,17 @@ private final class OnlineCompaction {
         } catch CoordinationError.tooManyReaders {
           throw End.held
         }
-        if state.isChanged { hasCommitted = true }
       } catch {
         state.abandon()
         throw error
       }
-      _ = try state.commit(.full, nil)
+      if isWorthIt(result) {
+        if state.isChanged { hasCommitted = true }
+        _ = try state.commit(.full, nil)
+      } else {
+        if state.isChanged { hasGrown = true }
+        state.abandon()
+      }
       return (result, held)
     }
   }
@@ -193,15 +202,18 @@ private final class OnlineCompaction {
     for table in tables { _ = try transact { try $0.mergeIndexes(ofTable: table) } }
   }
 
-  private func move() throws {
-    var pages = Int.max
-    while true {
-      let (moved, _) = try transact { try $0.moveBlocks(.sparse, limits) }
-      // Each transaction also writes the catalogue and the nodes above: at some point that costs more than it
-      // gains.
-      if !moved.isWorthIt || moved.bytes == 0 || moved.pages >= pages { break }
-      pages = moved.pages
+  /// Puts small blocks of pages that are not full together; false when that would free no page. Each
+  /// transaction also writes the nodes above, the blocks of an overlay that lie over a moved one, and the
+  /// catalogue: at some point that costs more than it gains, and is not committed.
+  private func gather() throws -> Bool {
+    let (moved, _) = try transact(if: { $0.fewerPages > 0 }) {
+      try $0.moveBlocks(.sparse, limits)
     }
+    return moved.fewerPages > 0
+  }
+
+  private func move() throws {
+    while try gather() {}
     var asides = 0
     var kind = TransactionState.MoveKind.fromTheEnd
     while bytesLeft > 0 {
@@ -226,7 +238,7 @@ private final class OnlineCompaction {
 
   /// Cuts the file's end off, as far as readers allow.
   private func cut(waits: Bool) throws {
-    guard hasCommitted else { return }
+    guard hasCommitted || hasGrown else { return }
     while true {
       try database.trim()
       let parts = try database.parts

@@ -1,7 +1,8 @@
 /// Finds the rows of a leaf that a test selects, column by column.
 ///
 /// In a stored column, each entry of a dictionary is tested once, packed numbers are compared as numbers, and
-/// bounds often decide without reading any row. A column with changed rows is read spelling by spelling.
+/// bounds often decide without reading any row. Changed rows that are stored column by column are tested in
+/// the same way; other changed rows are read spelling by spelling.
 ///
 /// Unsafe pointers for speed, into memory that was just reserved for all rows of a leaf.
 ///
@@ -19,7 +20,7 @@ package final class LeafScan {
   // Unchecked: no function called with it accesses it again, and the check would cost more than most tests.
   @exclusivity(unchecked) private var folded: [UInt8] = []
 
-  /// False: every column is read like a column with changed rows.
+  /// False: every column is read spelling by spelling, which is the slow twin.
   private let usesStoredColumns: Bool
 
   package init(usesStoredColumns: Bool = true) { self.usesStoredColumns = usesStoredColumns }
@@ -84,21 +85,23 @@ package final class LeafScan {
     case .test(let test):
       let column = try columns[test.columnID] ?? leaf.column(id: test.columnID)
       columns[test.columnID] = column
-      return try column.withSpelling(row) { spelling in
-        guard let spelling else {
-          if case .isNull = test.question { return !test.isNegated }
-          return false
-        }
-        guard let answer = test.matches(spelling, room: &folded) else {
-          throw ClusterError.misfit(column: test.columnID, row: row, type: test.type)
-        }
-        return answer
-      }
+      return try column.withSpelling(row) { try answer(test, $0, id: test.columnID, row: row) }
     }
   }
 
   private func rows(_ column: LeafColumn, _ test: CompiledTest) throws -> RowBits {
-    guard usesStoredColumns, let stored = column.unchanged else { return try spelled(column, test) }
+    guard usesStoredColumns else { return try spelled(column, test) }
+    guard let changes = column.changes else { return try rows(column.stored, test) }
+    do {
+      if let rows = try rows(column, changes, test) { return rows }
+    } catch ClusterError.misfit {
+      // Perhaps of a value that was changed since: if it is another's, reading it throws.
+    }
+    return try spelled(column, test)
+  }
+
+  /// Tests a column as it is stored.
+  func rows(_ stored: ColumnReader, _ test: CompiledTest) throws -> RowBits {
     if let all = ColumnBounds(stored).answer(test) {
       return RowBits(count: stored.rowCount, all: all)
     }
@@ -130,7 +133,7 @@ package final class LeafScan {
       }
     case .packedText: break
     }
-    return try spelled(column, test)
+    return try spelled(LeafColumn(stored), test)
   }
 
   /// The result for one spelling.
@@ -140,6 +143,21 @@ package final class LeafScan {
   ) throws -> Bool {
     guard let answer = test.matches(spelling, room: &folded) else {
       throw ClusterError.misfit(column: column.id, row: row, type: test.type)
+    }
+    return answer
+  }
+
+  /// The answer for one row; nil is null.
+  @inline(__always)
+  func answer(
+    _ test: CompiledTest, _ spelling: UnsafeRawBufferPointer?, id: UInt32, row: Int
+  ) throws -> Bool {
+    guard let spelling else {
+      if case .isNull = test.question { return !test.isNegated }
+      return false
+    }
+    guard let answer = test.matches(spelling, room: &folded) else {
+      throw ClusterError.misfit(column: id, row: row, type: test.type)
     }
     return answer
   }

@@ -49,6 +49,42 @@ package struct RowBits: Sendable, Equatable {
     }
   }
 
+  /// Gives rows the answers of others. Rows that the set does not have are passed over.
+  ///
+  /// - Parameter forEach: calls its argument with numbers of rows in `other` and in this set.
+  @inline(__always)
+  package mutating func replace(by other: RowBits, _ forEach: ((Int, Int) -> Void) -> Void) {
+    let count = count
+    words.withUnsafeMutableBufferPointer { words in
+      other.words.withUnsafeBufferPointer { others in
+        forEach { source, row in
+          guard row >= 0, row < count, source >= 0, source < other.count else { return }
+          let answer = others[source &>> 6] &>> UInt64(truncatingIfNeeded: source & 63) & 1
+          let shift = UInt64(truncatingIfNeeded: row & 63)
+          words[row &>> 6] = words[row &>> 6] & ~(1 &<< shift) | answer &<< shift
+        }
+      }
+    }
+  }
+
+  /// The rows that are left when some are removed.
+  ///
+  /// - Parameter removed: ascending.
+  /// - Complexity: O(rows).
+  package func removing(_ removed: [UInt32]) -> RowBits {
+    if removed.isEmpty { return self }
+    var next = 0
+    var source = 0
+    return RowBits(count: max(count - removed.count, 0)) { _ in
+      while next < removed.count, Int(removed[next]) == source {
+        next += 1
+        source += 1
+      }
+      source += 1
+      return source <= count && self[source - 1]
+    }
+  }
+
   /// - Precondition: both are of one leaf.
   package mutating func formIntersection(_ other: RowBits) {
     for index in words.indices { words[index] &= other.words[index] }

@@ -105,8 +105,8 @@ extension TransactionState {
   struct Moved {
     /// True when there is more to gain.
     var isWorthIt: Bool
-    /// Pages that the version uses.
-    var pages = 0
+    /// Of sparse blocks: the pages by which the version shrinks; negative when it grows.
+    var fewerPages = 0
     /// Bytes written.
     var bytes = 0
     /// Bytes that moved towards the front of the file.
@@ -134,7 +134,7 @@ extension TransactionState {
         ? live > full + max(1, full / 16) : space.liveEnd > end + max(1, end / 32)
       guard isWorthIt else { return Moved(isWorthIt: false) }
       let wanted = try choose(kind, behind: end, kept, limits)
-      if wanted.isEmpty { return Moved(isWorthIt: true, pages: live) }
+      if wanted.isEmpty { return Moved(isWorthIt: true) }
       var mover = BlockMover(wanted, parts.blocks, writer, end: base.end) { reference in
         let own = Int(clamping: reference.offset) / Layout.pageBytes
         return switch kind {
@@ -159,8 +159,11 @@ extension TransactionState {
         catalogueIsChanged = true
         keepsOrigin = true
       }
+      let fewer =
+        kind == .sparse
+        ? writer.pagesGained(replacing: base.root, by: catalogue.encode().count) : 0
       return Moved(
-        isWorthIt: true, pages: live, bytes: mover.moved,
+        isWorthIt: true, fewerPages: fewer, bytes: mover.moved,
         gained: mover.gained + (wanted.contains(base.root.offset) ? Int(base.root.length) : 0))
     }
   }

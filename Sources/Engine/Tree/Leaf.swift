@@ -122,11 +122,14 @@ package struct LeafKeys {
 /// One column of a leaf.
 package struct LeafColumn {
   fileprivate let reader: ColumnReader
-  /// The overlay's changes of the column; nil when there are none and no row is deleted.
-  fileprivate let changes: OverlayColumn?
+  /// The overlay's changes to the column; nil when it has none and no row is deleted.
+  let changes: OverlayColumn?
   private var overlay: Overlay? { changes?.overlay }
 
-  fileprivate init(reader: ColumnReader, changes: OverlayColumn?) {
+  /// A column without changes.
+  init(_ reader: ColumnReader) { self.init(reader: reader, changes: nil) }
+
+  init(reader: ColumnReader, changes: OverlayColumn?) {
     self.reader = reader
     self.changes = changes
   }
@@ -208,8 +211,8 @@ package struct LeafColumn {
     if changes == nil { try window.open(reader) } else { window.openChanged(reader) }
   }
 
-  /// Decodes the numbers of a column with changes: first the original ones as stored, then the changed ones
-  /// by their spellings. Returns false when that is impossible.
+  /// Decodes the numbers of a column with changes: first the original ones, then the changed ones. Returns
+  /// false when that is impossible.
   private func decodeChanged(
     rows: Range<Int>, _ changes: OverlayColumn, into window: ColumnWindow
   ) throws(ClusterError) -> Bool {
@@ -224,9 +227,7 @@ package struct LeafColumn {
       // throws.
       return false
     }
-    try changes.forEachChange(first..<end) { (row, spelling) throws(ClusterError) in
-      try window.replaceNumber(row - first, with: spelling)
-    }
+    try changes.replaceNumbers(first..<end, in: window)
     let deleted = overlay.deletedCount(before: first)..<overlay.deletedCount(before: end)
     window.remove(deleted.count) { overlay.deletedRow(deleted.lowerBound + $0) - first }
     return true

@@ -96,14 +96,15 @@ package final class Overlay {
       merged = []
       merged.reserveCapacity(newer.count + block.changedCount)
       var next = 0
-      for index in 0..<block.changedCount {
-        let row = UInt64(truncatingIfNeeded: block.changedRow(index))
+      let place = UInt64(number) << 24
+      block.forEachChangedRow { index, number in
+        let row = UInt64(truncatingIfNeeded: number)
         while next < newer.count, newer[next] >> 32 < row {
           merged.append(newer[next])
           next += 1
         }
-        if next < newer.count, newer[next] >> 32 == row { continue }
-        merged.append(row << 32 | UInt64(number) << 24 | UInt64(truncatingIfNeeded: index))
+        if next < newer.count, newer[next] >> 32 == row { return }
+        merged.append(row << 32 | place | UInt64(truncatingIfNeeded: index))
       }
       merged += newer[next...]
     }

@@ -171,6 +171,19 @@ package struct OverlayBlock {
     return rows.first &+ Int(rows.keys.offset(index))
   }
 
+  /// Calls `body` with the index and the number of each changed row; faster than `changedRow` for each.
+  @inline(__always)
+  func forEachChangedRow<Failure: Error>(
+    _ body: (Int, Int) throws(Failure) -> Void
+  ) throws(Failure) {
+    guard let rows else {
+      for index in 0..<changedCount { try body(index, number(changedStart + 4 * index)) }
+      return
+    }
+    let (keys, first) = (rows.keys, rows.first)
+    for index in 0..<changedCount { try body(index, first &+ Int(keys.offset(index))) }
+  }
+
   /// All deleted rows.
   var deletedRows: [UInt32] {
     (0..<deletedCount).map { UInt32(truncatingIfNeeded: deletedRow($0)) }
@@ -267,7 +280,7 @@ package struct OverlayBlock {
   package func validate() throws(DecodingFailure) {
     try validateOrder(deletedCount, below: baseRowCount, "deleted rows", deletedRow)
     try validateOrder(columnCount, below: Int.max, "columns") { Int(columnID($0)) }
-    try validateOrder(changedCount, below: baseRowCount, "changed rows", changedRow)
+    try validateChangedRows()
     for index in 0..<deletedCount where hasChanged(deletedRow(index)) {
       throw DecodingFailure(
         what: "a row is both changed and deleted", offset: deletedStart + 4 * index)
@@ -319,17 +332,28 @@ package struct OverlayBlock {
     return maskBytes + fields.offset
   }
 
+  private func validateChangedRows() throws(DecodingFailure) {
+    var last = -1
+    let count = baseRowCount
+    try forEachChangedRow { (index, row) throws(DecodingFailure) in
+      guard row > last, row < count else { throw Self.wrongOrder(index, "changed rows") }
+      last = row
+    }
+  }
+
+  private static func wrongOrder(_ index: Int, _ what: String) -> DecodingFailure {
+    DecodingFailure(
+      what: "number \(index) of an overlay's \(what) does not ascend, or reaches too far",
+      offset: headerBytes)
+  }
+
   private func validateOrder(
     _ count: Int, below limit: Int, _ what: String, _ number: (Int) -> Int
   ) throws(DecodingFailure) {
     var last = -1
     for index in 0..<count {
       let value = number(index)
-      guard value > last, value < limit else {
-        throw DecodingFailure(
-          what: "number \(index) of an overlay's \(what) does not ascend, or reaches too far",
-          offset: Self.headerBytes)
-      }
+      guard value > last, value < limit else { throw Self.wrongOrder(index, what) }
       last = value
     }
   }

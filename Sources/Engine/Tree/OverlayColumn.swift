@@ -15,10 +15,15 @@ struct OverlayColumn {
     let decoded: [DecodedColumn]
     /// The first decoded row.
     var first: [Int]
+    /// Where numbers are decoded; nil before, and where a value is not of the type.
+    var windows: [ColumnWindow?]
+    var isSpelled: [Bool]
 
     init(_ count: Int) {
       decoded = (0..<count).map { _ in DecodedColumn() }
       first = Array(repeating: 0, count: count)
+      windows = Array(repeating: nil, count: count)
+      isSpelled = Array(repeating: false, count: count)
     }
   }
 
@@ -74,37 +79,111 @@ struct OverlayColumn {
   func forEachChange<Failure: Error>(
     _ rows: Range<Int>, _ body: (Int, UnsafeRawBufferPointer?) throws(Failure) -> Void
   ) throws(Failure) {
-    let changes =
-      overlay.changedCount(before: rows.lowerBound)..<overlay.changedCount(before: rows.upperBound)
+    let changes = changes(rows)
     if changes.isEmpty { return }
-    decode(rows)
+    if let room {
+      forEachBlock(rows) { number, values, rows in
+        room.decoded[number].decode(values, rows: rows)
+      }
+    }
     for index in changes {
-      let place = overlay.place(index)
-      switch sources[place.block] {
-      case .records(let column):
-        let field = overlay.blocks[place.block].field(place.index, column: column)
-        if case .spelling(let spelling) = field { try body(overlay.changedRow(index), spelling) }
-      case .values:
-        guard let room else { continue }
-        let decoded = room.decoded[place.block]
-        let number = place.index &- room.first[place.block]
-        // Only damaged blocks have changed rows out of order.
-        guard number >= 0, number < decoded.count else { continue }
-        try body(overlay.changedRow(index), decoded[number])
+      if let spelling = spelling(overlay.place(index)) {
+        try body(overlay.changedRow(index), spelling)
       }
     }
   }
 
-  /// Decodes the values of rows of the base, block by block.
-  private func decode(_ rows: Range<Int>) {
+  /// Replaces the numbers of the rows of a range that were changed in the column. Values that are stored
+  /// column by column are decoded as those of a cluster.
+  ///
+  /// - Parameters:
+  ///   - rows: as numbered in the base.
+  ///   - window: has the base's numbers of these rows.
+  /// - Throws: `ClusterError.misfit`.
+  /// - Complexity: as `forEachChange`.
+  func replaceNumbers(_ rows: Range<Int>, in window: ColumnWindow) throws(ClusterError) {
+    let changes = changes(rows)
+    if changes.isEmpty { return }
+    if let room {
+      forEachBlock(rows) { number, values, rows in
+        if room.isSpelled[number] || !decodeNumbers(number, values, rows, as: window.reading) {
+          room.decoded[number].decode(values, rows: rows)
+        }
+      }
+    }
+    for index in changes {
+      let place = overlay.place(index)
+      let row = overlay.changedRow(index) &- rows.lowerBound
+      // Only damaged blocks have changed rows out of order.
+      guard row >= 0, row < rows.count else { continue }
+      if let room, case .values = sources[place.block], let numbers = room.windows[place.block] {
+        let number = place.index &- room.first[place.block]
+        guard number >= 0, number < numbers.count else { continue }
+        window.replaceNumber(row, with: numbers.number(number))
+      } else if let spelling = spelling(place) {
+        try window.replaceNumber(row, spelled: spelling)
+      }
+    }
+  }
+
+  /// Decodes values of a block as numbers; false when one is not of the type: a newer block may have changed
+  /// that one.
+  private func decodeNumbers(
+    _ number: Int, _ values: ColumnReader, _ rows: Range<Int>, as reading: Reading
+  ) -> Bool {
+    guard let room else { return false }
+    do throws(ClusterError) {
+      let window: ColumnWindow
+      if let known = room.windows[number], known.reading == reading {
+        window = known
+      } else {
+        window = ColumnWindow(reading, makesValues: false)
+        try window.open(values)
+        room.windows[number] = window
+      }
+      try window.decode(values, rows: rows)
+      return true
+    } catch {
+      room.windows[number] = nil
+      room.isSpelled[number] = true
+      return false
+    }
+  }
+
+  /// The changed rows among rows of the base.
+  private func changes(_ rows: Range<Int>) -> Range<Int> {
+    let first = overlay.changedCount(before: rows.lowerBound)
+    return first..<max(first, overlay.changedCount(before: rows.upperBound))
+  }
+
+  /// A changed row's spelling, of those that were decoded last; nil where the column is unchanged.
+  @inline(__always)
+  private func spelling(_ place: Overlay.RecordPlace) -> UnsafeRawBufferPointer?? {
+    switch sources[place.block] {
+    case .records(let column):
+      let field = overlay.blocks[place.block].field(place.index, column: column)
+      guard case .spelling(let spelling) = field else { return nil }
+      return .some(spelling)
+    case .values:
+      guard let room else { return nil }
+      let decoded = room.decoded[place.block]
+      let number = place.index &- room.first[place.block]
+      // Only damaged blocks have changed rows out of order.
+      guard number >= 0, number < decoded.count else { return nil }
+      return .some(decoded[number])
+    }
+  }
+
+  /// Calls `body` with each block that has values of the column: its number, the values, and which of them
+  /// are those of rows of the base.
+  private func forEachBlock(_ rows: Range<Int>, _ body: (Int, ColumnReader, Range<Int>) -> Void) {
     guard let room else { return }
     for (number, source) in sources.enumerated() {
-      guard case .values(let reader) = source else { continue }
+      guard case .values(let values) = source else { continue }
       let block = overlay.blocks[number]
       let first = block.changedCount(before: rows.lowerBound)
       room.first[number] = first
-      let end = max(first, block.changedCount(before: rows.upperBound))
-      room.decoded[number].decode(reader, rows: first..<end)
+      body(number, values, first..<max(first, block.changedCount(before: rows.upperBound)))
     }
   }
 

@@ -25,7 +25,7 @@ func examine(_ columns: [[Spelling]]) throws -> [SpellingFacts] {
 }
 
 /// Calls `body` with the number of rows and their spellings, row by row.
-private func withMatrix<Result>(
+func withMatrix<Result>(
   _ columns: [[Spelling]],
   _ body: (UnsafeRawBufferPointer, UnsafePointer<TextSpan>, _ rowCount: Int) throws -> Result
 ) throws -> Result {

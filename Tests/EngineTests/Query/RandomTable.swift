@@ -50,7 +50,7 @@ struct RandomTable {
     }
   }
 
-  private static func spellings(
+  static func spellings(
     _ column: Column, rows: Int, _ generator: inout ColumnGenerator
   ) -> [Spelling] {
     let kinds: [Int] =

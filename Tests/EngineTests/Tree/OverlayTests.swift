@@ -415,6 +415,7 @@ struct OverlayTests {
       column.forEachChange(0..<overlay.baseRowCount) {
         sum &+= $0 &+ ($1?.reduce(0) { $0 &+ Int($1) } ?? 0)
       }
+      if overlay.baseRowCount <= 1 << 12 { sum &+= ChangedColumnTests.ask(column, id) }
     }
     for index in 0..<min(overlay.changedCount, 100) {
       for id in 0..<20 as Range<UInt32> {
