@@ -36,8 +36,14 @@ enum DecimalCommas {
   /// Whether all lines consist of the same number of numbers, at least two, with a comma and a blank between
   /// them, and some column has a decimal comma in each. A line of names above has no other commas.
   ///
-  /// - Complexity: O(1) for most tables, since a line with another byte ends it.
+  /// - Complexity: O(1) for most tables, since they have no comma with a blank, or another byte, in the first
+  ///   line or two.
   static func areBehindBlanks(_ sample: [UInt8], _ isWhole: Bool) -> Bool {
+    // Splitting the long lines of most tables would take longer than this.
+    let head = sample.prefix(1 << 10)
+    guard zip(head, head.dropFirst()).contains(where: { $0 == 0x2C && $1 == 0x20 }) else {
+      return false
+    }
     var commas: [Int] = []
     var lines = 0
     var rest = sample[...]
