@@ -39,11 +39,29 @@ enum MonthNames {
     ],
   ]
 
+  /// Russian, Ukrainian and Czech.
+  private static let slavic: [[String]] = [
+    ["января", "январь", "янв", "leden", "ledna", "січня", "січень"],
+    ["февраля", "февраль", "фев", "únor", "února", "лютого", "лютий"],
+    ["марта", "март", "мар", "březen", "března", "березня", "березень"],
+    ["апреля", "апрель", "апр", "duben", "dubna", "квітня", "квітень"],
+    ["мая", "май", "květen", "května", "травня", "травень"],
+    ["июня", "июнь", "июн", "červen", "června", "червня", "червень"],
+    ["июля", "июль", "июл", "červenec", "července", "липня", "липень"],
+    ["августа", "август", "авг", "srpen", "srpna", "серпня", "серпень"],
+    ["сентября", "сентябрь", "сен", "сент", "září", "вересня", "вересень"],
+    ["октября", "октябрь", "окт", "říjen", "října", "жовтня", "жовтень"],
+    ["ноября", "ноябрь", "ноя", "нояб", "listopadu", "листопада", "листопад"],
+    ["декабря", "декабрь", "дек", "prosinec", "prosince", "грудня", "грудень"],
+  ]
+
   private static let months = Dictionary(
-    words.enumerated().flatMap { month, words in words.map { ($0, month + 1) } }
+    (Array(words.enumerated()) + Array(slavic.enumerated())).flatMap { month, words in
+      words.map { ($0, month + 1) }
+    }
   ) { first, _ in first }
 
-  private static let longest = 16
+  private static let longest = 18
 
   /// The month, from 1, whose name is at an index, in any case; nil when there is none. Moves the index
   /// behind the name.

@@ -81,7 +81,9 @@ struct NumberPattern: Sendable, Hashable {
       index &+= found.width
     }
     if separator != nil, digits != 3 { return false }
+    // `50,` is no number.
     if index < spelling.count, spelling[index] == decimal {
+      guard index &+ 1 < spelling.count else { return false }
       take(0x2E)
       index &+= 1
     }

@@ -281,18 +281,28 @@ enum NumberSpelling {
 
   /// The double a spelling stands for, see `Value.init(spelling:type:)`.
   static func parseDouble(_ spelling: SpellingView) -> Double? {
-    guard let parts = scan(spelling) else { return special(spelling) }
+    guard let parts = scan(spelling) else { return special(spelling) ?? pointAtEnd(spelling) }
     return double(parts, spelling)
   }
 
-  /// `NaN`, also as `nan`, `inf` and `-inf`, in exactly these spellings.
+  /// `NaN`, also as `nan`, and the infinities of C, R and Java, `inf`, `Inf` and `Infinity`, also behind a
+  /// minus, in exactly these spellings.
   static func special(_ spelling: SpellingView) -> Double? {
     switch (spelling.count, spelling.firstWord) {
     case (3, 0x4E_614E), (3, 0x6E_616E): .nan
-    case (3, 0x66_6E69): .infinity
-    case (4, 0x666E_692D): -.infinity
+    case (3, 0x66_6E69), (3, 0x66_6E49), (8, 0x7974_696E_6966_6E49): .infinity
+    case (4, 0x666E_692D), (4, 0x666E_492D): -.infinity
+    case (9, 0x7469_6E69_666E_492D): spelling[8] == 0x79 ? -.infinity : nil
     default: nil
     }
+  }
+
+  /// A whole number with a point behind it, `50.`, as Fortran writes it.
+  static func pointAtEnd(_ spelling: SpellingView) -> Double? {
+    guard spelling.count > 1, spelling[spelling.count &- 1] == 0x2E else { return nil }
+    let digits = spelling.part(0..<spelling.count &- 1)
+    guard let parts = scan(digits), parts.isWhole else { return nil }
+    return double(parts, digits)
   }
 
   static func double(_ parts: Parts, _ spelling: SpellingView) -> Double? {

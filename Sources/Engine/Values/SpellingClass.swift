@@ -40,10 +40,11 @@ enum SpellingClass {
     }
     // UUIDs: behind its first byte, a number has one sign at most.
     if spelling.count > 13, spelling[8] == 0x2D, spelling[13] == 0x2D { return .text }
-    // Every number ends with a digit.
+    // Every number ends with a digit, unless it has a point there.
     let mayBeNumber = spelling[spelling.count &- 1] &- 0x30 < 10
     guard mayBeNumber, let parts = NumberSpelling.scan(spelling) else {
-      return NumberSpelling.special(spelling) == nil ? .text : .longDecimal
+      let value = NumberSpelling.special(spelling) ?? NumberSpelling.pointAtEnd(spelling)
+      return value == nil ? .text : .longDecimal
     }
     if let int = parts.int { return int.magnitude <= 1 << 53 ? .int : .bigInt }
     // For most numbers the scale alone proves that they are finite; only huge exponents need a closer look.

@@ -14,8 +14,9 @@ package struct TypeSet: OptionSet, Sendable, Hashable {
   /// A number of at most 17 significant digits that is not a 64-bit integer, one of more digits that are
   /// exactly a double's (`1.000000000000000000e+00`), or `NaN` or `nan`.
   package static let double = TypeSet(rawValue: 1 << 3)
-  /// A number of more than 17 significant digits that are not just a double's, or an infinity. It is a double
-  /// only in a column that was declared so, since it may be an identifier, or a name.
+  /// A number of more than 17 significant digits that are not just a double's, an infinity, or a whole number
+  /// with a point behind it. It is a double only in a column that was declared so, since it may be an
+  /// identifier, a name, or the number of a list's item.
   package static let longDecimal = TypeSet(rawValue: 1 << 4)
   package static let date = TypeSet(rawValue: 1 << 5)
   package static let dateTime = TypeSet(rawValue: 1 << 6)

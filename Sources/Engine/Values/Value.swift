@@ -35,7 +35,8 @@ public enum Value: Sendable {
   /// - int: an optional sign and digits, within 64 bits. No leading zeros: `007` is text. `-0` is
   ///   a double only.
   /// - double: an optional sign, digits, an optional fraction and exponent (`-1.5e-3`, `.5`), with a finite
-  ///   value; or `NaN`, `nan`, `inf`, `-inf`, in exactly this spelling. No leading zeros, no hexadecimal.
+  ///   value; or `NaN`, `nan`, `inf`, `Inf`, `Infinity`, the last three also behind a `-`, in exactly
+  ///   this spelling. A point may stand at the end (`50.`). No leading zeros, no hexadecimal.
   /// - bool: `true`, `True`, `TRUE`, `false`, `False`, `FALSE`.
   /// - date: `YYYY-MM-DD`, a day that exists.
   /// - dateTime: `YYYY-MM-DD`, `T` or a space, `HH:MM`, then optionally `:SS` with up to six digits of a

@@ -25,7 +25,11 @@ enum KnownFormats {
   private static let certainDays = [
     "%Y/%m/%d", "%Y.%m.%d", "%B %d, %Y", "%B %d %Y", "%d %B %Y", "%d %B, %Y", "%d-%b-%Y",
     "%d/%b/%Y", "%d-%b-%y", "%d %b %y", "%d.%m.%Y", "%A, %B %d, %Y", "%a, %d %b %Y", "%A, %d %B %Y",
-    "%d. %B %Y", "%d de %B de %Y", "%b. %d, %Y", "%d %b. %Y",
+    "%d. %B %Y", "%d de %B de %Y", "%b. %d, %Y", "%d %b. %Y", "%a %b %d %Y",
+  ]
+  /// The year behind the time, as C's `ctime`, `date` and many logs write it.
+  private static let yearsAtEnd = [
+    "%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%b %d %H:%M:%S %Y",
   ]
   private static let orderedDays = [
     ("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"),
@@ -49,9 +53,9 @@ enum KnownFormats {
 
   /// The texts of formats with a time, and the characters of the spellings that they read. Patterns are made
   /// of them only when needed, since making all of them takes longer than most columns need.
-  private static let dateTimeTexts = (["%Y-%m-%d"] + certainDays).flatMap { day in
-    endings.map { (text: day + $0, signs: FormatSigns(day + $0)) }
-  }
+  private static let dateTimeTexts =
+    ((["%Y-%m-%d"] + certainDays).flatMap { day in endings.map { day + $0 } } + yearsAtEnd)
+    .map { (text: $0, signs: FormatSigns($0)) }
   private static let orderedDateTimeTexts = orderedDays.flatMap { days in
     endings.map { (days: days, ending: $0, signs: FormatSigns(days.0 + $0)) }
   }

@@ -278,24 +278,30 @@ struct NotationFinder {
       fields.allSatisfy({ field in
         let type = field.withUnsafeBytes(TypeSet.of)
         return type.isSubset(of: [.int, .bigInt, .double])
-          || (type == .longDecimal && field.contains(0x2E))
+          || (type == .longDecimal && field.contains(0x2E) && field.last != 0x2E)
       })
     else { return [] }
     let decimals = [ReadingCandidate(Reading(.decimal))]
     return Self.fit(decimals, fields) ? decimals : []
   }
 
-  /// Numbers with `inf` or `-inf` among them, which alone could be a name.
+  /// Numbers with infinities among them, which alone may be names, or whole numbers with a point behind them
+  /// among numbers with digits behind theirs: alone, `1.` may be the number of an item.
   private func infinities(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard toldNumbers == nil else { return [] }
     var classes: TypeSet = []
+    var hasPoints = false
     for field in fields {
       let type = field.withUnsafeBytes(TypeSet.of)
-      if type == .longDecimal, field.last != UInt8(ascii: "f") { return [] }
+      if type == .longDecimal {
+        guard let last = field.last, "fy.".utf8.contains(last) else { return [] }
+        if last == UInt8(ascii: ".") { hasPoints = true }
+      }
       classes.formUnion(type)
     }
     let isMixture =
-      classes.contains(.longDecimal) && !classes.isDisjoint(with: [.int, .double])
+      classes.contains(.longDecimal)
+      && !classes.isDisjoint(with: hasPoints ? .double : [.int, .double])
       && classes.isSubset(of: [.int, .double, .longDecimal])
     return isMixture ? [ReadingCandidate(Reading(.double))] : []
   }

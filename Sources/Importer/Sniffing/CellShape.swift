@@ -90,7 +90,7 @@ enum CellShape: UInt8, Sendable {
   private static let missingWords = [
     "na", "n/a", "#n/a", "null", "none", "nil", "-", "--", "\\n", "?", ".", "...", "(null)", "<na>",
     "n.a.",
-    "*", "**",
+    "*", "**", "..", ":", "[x]", "[c]", "[z]",
   ].map { Array($0.utf8) }
   private static let boolWords = ["true", "false", "yes", "no"].map { Array($0.utf8) }
   private static let numberWords = ["nan", "inf", "-inf", "+inf", "infinity", "#div/0!"]

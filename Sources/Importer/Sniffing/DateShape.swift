@@ -54,7 +54,7 @@ enum DateShape {
   private static func take(
     _ letters: Slice<UnsafeBufferPointer<UInt8>>, isBehindNumber: Bool, _ parts: inout Parts
   ) -> Bool {
-    guard letters.count <= 14, mayBeWord(letters) else { return false }
+    guard letters.count <= 18, mayBeWord(letters) else { return false }
     let word = String(decoding: letters, as: UTF8.self).lowercased()
     if word == "am" || word == "pm" {
       parts.hasHalf = true
@@ -94,6 +94,8 @@ enum DateShape {
     "okt", "dez", "mai", "ene", "abr", "ago", "dic", "gen", "giu", "lug", "ott", "mrt", "mei",
     "fév", "avr",
     "jui", "aoû", "déc", "mär", "set", "out", "fev", "mag", "märz", "juin", "juil", "août", "maj",
+    "января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа", "сентября", "октября",
+    "ноября", "декабря",
   ]
   private static let fullMonths: Set<String> = [
     "january", "february", "march", "april", "june", "july", "august", "september", "october",

@@ -141,7 +141,9 @@ package struct DialectSniffer {
         if let trial = best(of: [blanks]), trial.explainsAll, !trial.hasEmptyFields { return trial }
       }
     }
-    if let usual, usual.agreeing == 1 { return usual }
+    if let usual, usual.agreeing == 1 {
+      return other(than: usual) { best(of: [$0]) } ?? usual
+    }
     if let unusual = best(of: Self.unusual.filter(sample.holds)), unusual.agreeing == 1 {
       return unusual
     }
@@ -154,6 +156,36 @@ package struct DialectSniffer {
       return runs
     }
     return rare ?? usual
+  }
+
+  /// A trial with a rarer delimiter that explains more than a usual one, although that one divides all
+  /// records evenly: the same sign twice, if every second field is empty in all records; a comma with a blank,
+  /// if commas without are decimal; or a sign of the first line that leaves more columns typed.
+  private func other(
+    than usual: DialectTrial, _ attempt: ([UInt8]) -> DialectTrial?
+  ) -> DialectTrial? {
+    let delimiter = usual.dialect.delimiter.bytes
+    if usual.isDoubled, delimiter == [0x7C] || delimiter == [0x3B],
+      let twice = attempt(delimiter + delimiter), twice.explainsAll,
+      twice.width * 2 == usual.width + 1
+    {
+      return twice
+    }
+    guard delimiter == [0x2C] else { return nil }
+    if DecimalCommas.areBehindBlanks(sample, isWhole), let spaced = attempt([0x2C, 0x20]),
+      spaced.explainsAll, spaced.skipped == 0
+    {
+      return spaced
+    }
+    let line = sample.prefix { !isLineEnd($0) }
+    for sign in Self.unusual where sign.count == 1 && line.count(where: { $0 == sign[0] }) > 1 {
+      if let trial = attempt(sign), trial.explainsAll, trial.skipped == 0,
+        trial.typedColumns > usual.typedColumns, trial.width > usual.width || usual.skipped > 0
+      {
+        return trial
+      }
+    }
+    return nil
   }
 
   /// The best trial with a quote that is not the usual one, written twice inside or behind a backslash.
@@ -237,11 +269,14 @@ package struct DialectSniffer {
 
   /// The words of the last comment, if there are as many as columns and these have no names.
   private func possibleNames(_ lines: [ArraySlice<UInt8>], over trial: DialectTrial) -> [String] {
-    guard let last = lines.last, !HeaderSniffer.judge(trial.firstRecords).isHeader,
+    guard let last = lines.last, let first = lines.first,
+      !HeaderSniffer.judge(trial.firstRecords).isHeader,
       let delimiter = trial.dialect.delimiter.bytes.first
     else { return [] }
     let isBlank = delimiter == 0x20
-    let words = last.drop { $0 == 0x23 }.split(omittingEmptySubsequences: isBlank) {
+    let names = widths([last], trial.dialect).contains(trial.width) || isBlank ? last : first
+    if names != last, !areNames(first, trial.dialect) { return [] }
+    let words = names.drop { $0 == 0x23 }.split(omittingEmptySubsequences: isBlank) {
       $0 == delimiter || (trial.dialect.isWhitespace && $0 == 0x09)
     }
     guard words.count == trial.width, trial.dialect.delimiter.count == 1 else { return [] }

@@ -35,6 +35,8 @@ struct DialectTrial {
   private(set) var leavesTabs = false
   /// Whether a column, except the last, is empty in all records.
   private(set) var hasEmptyColumn = false
+  /// Whether every second column is empty in all records: the delimiter may be two of these.
+  private(set) var isDoubled = false
   /// Whether a field, except the last of a record, is empty.
   private(set) var hasEmptyFields = false
   /// Whether runs of blanks separate more, or other fields than the table seems to have.
@@ -177,7 +179,15 @@ struct DialectTrial {
     if let tab = others.firstIndex(of: 0x09), looked > 0, left[tab] == looked {
       leavesTabs = firstCounts?[tab] != width - 1
     }
-    hasEmptyColumn = looked > 0 && isFilled.dropLast().contains(false)
+    if looked > 0 { judgeEmptyColumns(isFilled, looked) }
+  }
+
+  /// - Parameter isFilled: of each column, whether some of the records has something in it.
+  private mutating func judgeEmptyColumns(_ isFilled: [Bool], _ records: Int) {
+    hasEmptyColumn = isFilled.dropLast().contains(false)
+    isDoubled =
+      width % 2 == 1 && records > (width > 3 ? 1 : 4)
+      && isFilled.enumerated().allSatisfy { $1 == ($0 % 2 == 0) }
   }
 
   private func isQuoted(

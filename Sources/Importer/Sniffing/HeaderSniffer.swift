@@ -69,6 +69,12 @@ package enum HeaderSniffer {
       return .no("\(shown(place)) occurs again in column \(place + 1)")
     }
     if let reason = table.valueInFirst { return .no(reason) }
+    if let column = table.codeLikeOthers, !table.hasUsualName {
+      return .no("\(shown(column)) is a code of the same pattern as all below it")
+    }
+    if let column = table.wordOfNeighbour, !table.hasUsualName {
+      return .no("\(shown(column)) occurs below in another column with the same words")
+    }
     // Names of groups are over the first of their columns only, with names below them.
     if table.shapes.count(where: \.isBlank) * 2 > first.count, first.count > 1,
       !mayBeGroups || !table.shapes[0].isBlank
@@ -83,7 +89,7 @@ package enum HeaderSniffer {
   }
 
   /// The first record, and the cells below each of its cells.
-  private struct Columns {
+  struct Columns {
     let first: [String?]
     let below: [[String?]]
     let shapes: [CellShape]
@@ -156,14 +162,17 @@ package enum HeaderSniffer {
         ?? false
     }
 
-    /// Whether all figures, at least two of them and behind a first cell without, are above nothing but
-    /// numbers of at least two records, and are no numbers: ranges (`10-19`), or dates.
+    /// Whether all figures, at least two of them and behind a first cell without, are no numbers, but ranges
+    /// (`10-19`) or dates, and above nothing but numbers and amounts of at least two records, or in one cell
+    /// of five a word or sign for a value that is not told.
     func areLabels(_ figures: [Int]) -> Bool {
       guard figures.count > 1, shapes.first?.isTyped == false, below.count > 1 else { return false }
       return figures.allSatisfy { column in
         guard shapes[column] == .figures || shapes[column] == .date else { return false }
         let known = cells(column).map { CellShape($0) }.filter { !$0.isBlank }
-        return known.count > 1 && known.allSatisfy { $0 == .number }
+        let numbers = known.count { $0 == .number || $0 == .money || $0 == .percent }
+        return known.count > 1 && numbers * 5 >= known.count * 4
+          && !known.contains { $0 == .figures || $0 == .date }
       }
     }
 
@@ -174,7 +183,10 @@ package enum HeaderSniffer {
         guard let name = first[column] else { return false }
         return cells(column).contains(name)
       }
-      return repeated.count * 8 >= named.count ? repeated.first : nil
+      if repeated.isEmpty || repeated.count * 8 < named.count { return nil }
+      let flags = flags(among: repeated)
+      let others = repeated.filter { !flags.contains($0) }
+      return others.count * 8 >= named.count - flags.count ? others.first : nil
     }
 
     /// Why a cell of the first record can only be a value, in a table of text.
@@ -274,13 +286,18 @@ package enum HeaderSniffer {
 
     /// Whether a cell ends with a point and up to four letters, as do at least 80% of those below it, and one
     /// of them with the same letters: names of files, or of hosts. Not in a record whose first field is
-    /// empty, as above the names of rows.
+    /// empty, as above the names of rows. In a single column of words three with the same letters are enough.
     private func hasExtension(_ column: Int) -> Bool {
       guard shapes.first?.isBlank == false, let cell = first[column],
         let ending = Self.ending(cell)
       else { return false }
       let known = cells(column).filter { !CellShape($0).isBlank }
       let endings = known.compactMap(Self.ending)
+      if first.count == 1, endings.count(where: { $0 == ending }) > 2,
+        !known.contains(where: { $0.contains(" ") })
+      {
+        return true
+      }
       return known.count > 1 && endings.contains(ending) && endings.count * 5 >= known.count * 4
     }
 

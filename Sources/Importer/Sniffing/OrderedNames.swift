@@ -13,6 +13,15 @@ enum OrderedNames {
     if shape == .empty, numbersColumns(first, below) {
       return "the columns are numbered, behind one without a name"
     }
+    // Shares above shares are values like them.
+    let isOfShares = typed.contains { CellShape(first[$0]) == .percent }
+    if isOfShares,
+      below.contains(where: { record in
+        typed.contains { $0 < record.count && CellShape(record[$0]) == .percent }
+      })
+    {
+      return nil
+    }
     guard let kind = Kind(typed.map { Key(first[$0]) }) else { return nil }
     let keys = below.map { record in typed.map { $0 < record.count ? Key(record[$0]) : nil } }
     // Values that are so ordered in every record, such as years of birth and death, are not names.
@@ -53,7 +62,7 @@ enum OrderedNames {
       switch CellShape(cell) {
       case .number, .money, .percent:
         isDate = false
-        let number = Double(text)
+        let number = Double(text.last == "%" ? String(text.dropLast()) : text)
         order = number.flatMap { $0.isNaN ? nil : $0 }
         isYear = text.utf8.count == 4 && number.map { $0 >= 1000 && $0 < 3000 } ?? false
         if number == nil { return nil }

@@ -114,25 +114,34 @@ package enum Preamble {
       isLong || (isEnough && header.isCertain) || (table.count > 1 && heads.allSatisfy(isComment))
     else { return .possible(lines: skipped) }
     let hasBlankLine = lines[first] > lines[first - 1] + 1
+    let areLines = heads.allSatisfy { $0.count == 1 || isProse($0) } && !hasBlanks(table)
     let isCertain: Bool
     if heads.allSatisfy(isComment) {
       isCertain = true
     } else if !needsHeader {
       isCertain =
-        isLong && heads.allSatisfy { $0.count == 1 } && (hasBlankLine || isOfFigures(table))
+        isLong
+        && (heads.allSatisfy { $0.count == 1 } && hasBlankLine
+          || heads.allSatisfy { $0.count == 1 || isMixed($0) } && isOfFigures(table))
     } else if !isLong || end + 1 < records.count {
       isCertain = header.isCertain
-    } else if heads.allSatisfy({ $0.count == 1 }) {
+    } else if areLines || heads.allSatisfy({ $0.count == 1 }) {
       isCertain =
         hasBlankLine
         ? header.isHeader || isOfFigures(table)
         : header.isCertain || isOfFigures(table)
-          || (!header.isHeader && heads.allSatisfy(hasWords) && isHalfTyped(table, width))
+          || (header.isHeader
+            ? heads.contains { hasWords($0) || isProse($0) } && isEven(table, width)
+            : heads.allSatisfy(hasWords) && isHalfTyped(table, width))
     } else if heads.allSatisfy({ isTitle($0) && $0.count == width }) {
       isCertain =
         header.isCertain || (header.isHeader && width > 2 && !hasSections(table, width))
     } else {
-      isCertain = header.isCertain
+      // A label and its value are not the beginning of a record, if there are several.
+      let areLabels = heads.count > 1 && heads.allSatisfy { $0.count * 2 <= width }
+      isCertain =
+        header.isCertain || (areLabels && header.isHeader && isEven(table, width))
+        || (heads.allSatisfy(isMixed) && isOfFigures(table))
     }
     return isCertain ? .certain(lines: skipped) : .possible(lines: skipped)
   }
@@ -210,6 +219,27 @@ package enum Preamble {
   /// Whether the first field has several words.
   private static func hasWords(_ record: [String?]) -> Bool {
     record[0].map { $0.split(separator: " ").count > 1 } ?? false
+  }
+
+  /// Whether a blank is in front of each field but the first, as behind the commas of a sentence.
+  private static func isProse(_ record: [String?]) -> Bool {
+    record.count > 1 && record.dropFirst().allSatisfy { $0?.first == " " }
+  }
+
+  /// Whether more than one record in ten has a blank in front of a field.
+  private static func hasBlanks(_ table: [[String?]]) -> Bool {
+    table.count { $0.dropFirst().contains { $0?.first == " " } } * 10 > table.count
+  }
+
+  /// Whether a record has both figures and words, so that it is neither one of figures nor one of names.
+  private static func isMixed(_ record: [String?]) -> Bool {
+    let shapes = record.map { CellShape($0) }
+    return shapes.contains { $0.isTyped } && shapes.contains { !$0.isTyped && !$0.isBlank }
+  }
+
+  /// Whether enough records have the same number of fields, at least three.
+  private static func isEven(_ table: [[String?]], _ width: Int) -> Bool {
+    width > 2 && table.count > 5 && table.allSatisfy { isWide($0, width) }
   }
 
   /// Whether at least half of at least three columns have only figures, in enough records.

@@ -262,6 +262,9 @@ struct NotationTests {
   @Test("Months in the languages of Europe")
   func monthsOfEurope() throws {
     let words = [
+      "3 августа 2018": 8, "3 МАЯ 2018": 5, "3 сент. 2018": 9, "3. srpna 2018": 8,
+      "3. září 2018": 9,
+      "3. července 2018": 7, "3. června 2018": 6, "3 листопада 2018": 11,
       "3. März 2018": 3, "03 févr. 2018": 2, "3 FÉVRIER 2018": 2, "3 août 2018": 8, "3 ene 2018": 1,
       "3 de diciembre de 2018": 12, "3 giugno 2018": 6, "3 out 2018": 10, "3 mei 2018": 5,
       "3 października 2018": 10, "3 Września 2018": 9, "3 maj 2018": 5, "3 Okt 2018": 10,
@@ -277,7 +280,7 @@ struct NotationTests {
       #expect(try date(text, formats[0]) == nil, "\(text)")
     }
     // Foundation's names, if it has the language.
-    for language in ["de", "fr", "es", "it", "pt", "nl", "pl", "sv", "da", "nb"] {
+    for language in ["de", "fr", "es", "it", "pt", "nl", "pl", "sv", "da", "nb", "ru", "uk", "cs"] {
       let formatter = DateFormatter()
       formatter.locale = Locale(identifier: language)
       let names: [String] = formatter.monthSymbols

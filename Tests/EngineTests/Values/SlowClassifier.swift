@@ -10,9 +10,14 @@ enum SlowClassifier {
     let text = all.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     if ["true", "True", "TRUE", "false", "False", "FALSE"].contains(text) { return .bool }
     if text == "NaN" || text == "nan" { return .double }
-    if text == "inf" || text == "-inf" { return .longDecimal }
+    let size = text.hasPrefix("-") ? String(text.dropFirst()) : text
+    if ["inf", "Inf", "Infinity"].contains(size) { return .longDecimal }
     if isDate(text) { return .date }
     if isDateTime(text) { return .dateTime }
+    // A point behind a whole number.
+    if text.hasSuffix("."), !text.dropLast().contains(where: { ".eE".contains($0) }) {
+      return number(String(text.dropLast())) == .text ? .text : .longDecimal
+    }
     return number(text)
   }
 

@@ -30,13 +30,15 @@ import TestSupport
       ("1E+3", 1000), ("1.5e-3", 0.0015), ("0.1", 0.1), ("9223372036854775808", 0x1p63),
       ("5e-324", .leastNonzeroMagnitude), ("1.7976931348623157e308", .greatestFiniteMagnitude),
       ("1e23", 1e23), ("NaN", .nan), ("nan", .nan), ("inf", .infinity), ("-inf", -.infinity),
+      ("Inf", .infinity), ("-Inf", -.infinity), ("Infinity", .infinity), ("-Infinity", -.infinity),
+      ("50.", 50), ("-7.", -7), ("0.", 0), ("-0.", -0.0), ("+5.", 5),
     ]
     for (text, value) in fitting {
       #expect(Value(spelling: text, type: .double) == .double(value), "\(text)")
     }
     for text in [
-      "", ".", "-", "5.", "1e", "e1", "1e+", "007.5", "00", "NAN", "Nan", "-nan", "+inf",
-      "Infinity",
+      "", ".", "-", "-.", "1e", "e1", "1e+", "007.5", "00", "NAN", "Nan", "-nan", "+inf",
+      "INF", "infinity", "Infinitx", "-Infinitx", "5..", "05.", "5.e3", "5e3.",
       "0x1p3", "1,5", "1e400", "-1e400", "1 e3", "1.2.3",
     ] {
       #expect(Value(spelling: text, type: .double) == nil, "\(text)")
