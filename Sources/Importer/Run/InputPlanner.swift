@@ -86,6 +86,11 @@ struct InputPlanner {
       if !judgement.isHeader, try namesAreQuoted(sample, dialect) { judgement = .quoted }
       findings.header = judgement.reason
       hasHeader = options.headerLines > 1 || judgement.isHeader
+      if judgement.isDoubtful, !hasHeader {
+        notes.append(
+          "the first record is taken as data: \(judgement.reason); if it has the names, use "
+            + "--header yes")
+      }
     }
     splitter.dialect = dialect
     let found = try readHeader(splitter, hasHeader, records, dialect, &notes)

@@ -132,6 +132,12 @@ enum UsualNames {
     nom prénom prenom ville pays adresse libelle libellé commune fecha nombre ciudad país pais apellido \
     descripcion descripción datum bezeichnung beschreibung land ort stadt plz straße strasse nummer art typ \
     wert vorname nachname einheit nome cidade città citta naam plaats omschrijving imię nazwisko nazwa miasto \
-    kraj navn namn by
+    kraj navn namn by \
+    st cc ccy cur cy tld lga soc sic naics nace sku ean upc gtin isbn issn doi sym ric cusip isin lei bic iban \
+    swift mcc mnc fips iata icao ioc fifa ccode alpha alpha2 alpha3 abb abbrev abv chr chrom pos ref alt rsid \
+    snp cas ec go kegg pid tid oid cid sid nid eid rid bid gid mid dob tel fax www src dst org dept div cat grp \
+    grd lvl lat lon lng qty vol pct avg min max std sum des loc nat fam gen sp ssp rel obj subj pred \
+    mat prod cust emp acct txn inv ord ver rev cls val var par col fld dir ext fmt enc fn fname lname mon \
+    yr dd mm yyyy hh ss tz utc gmt
     """.split(separator: " ").map(String.init))
 }

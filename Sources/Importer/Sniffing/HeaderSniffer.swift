@@ -15,11 +15,13 @@ package enum HeaderSniffer {
     package let isHeader: Bool
     /// Whether figures, below names or among them, prove it; otherwise nothing speaks against it.
     package let isCertain: Bool
+    /// Whether the first record may well have names that only look like the values: the user is told.
+    package let isDoubtful: Bool
     /// For people, such as "column 2 has nothing but numbers or dates below 'Qty'".
     package let reason: String
 
     static func yes(_ reason: String, isCertain: Bool = true) -> Judgement {
-      Judgement(isHeader: true, isCertain: isCertain, reason: reason)
+      Judgement(isHeader: true, isCertain: isCertain, isDoubtful: false, reason: reason)
     }
 
     /// Figures in the first record are in quotes, and no others are.
@@ -27,8 +29,8 @@ package enum HeaderSniffer {
       .yes("all fields of the first record are in quotes, and the figures below are not")
     }
 
-    static func no(_ reason: String) -> Judgement {
-      Judgement(isHeader: false, isCertain: false, reason: reason)
+    static func no(_ reason: String, isDoubtful: Bool = false) -> Judgement {
+      Judgement(isHeader: false, isCertain: false, isDoubtful: isDoubtful, reason: reason)
     }
   }
 
@@ -70,10 +72,11 @@ package enum HeaderSniffer {
     }
     if let reason = table.valueInFirst { return .no(reason) }
     if let column = table.codeLikeOthers, !table.hasUsualName {
-      return .no("\(shown(column)) is a code of the same pattern as all below it")
+      return .no("\(shown(column)) is a code of the same pattern as all below it", isDoubtful: true)
     }
     if let column = table.wordOfNeighbour, !table.hasUsualName {
-      return .no("\(shown(column)) occurs below in another column with the same words")
+      return .no(
+        "\(shown(column)) occurs below in another column with the same words", isDoubtful: true)
     }
     // Names of groups are over the first of their columns only, with names below them.
     if table.shapes.count(where: \.isBlank) * 2 > first.count, first.count > 1,

@@ -51,6 +51,22 @@ import Testing
     #expect(try SniffingTests.found(text).place == expected)
   }
 
+  @Test("A first record that only may be data is noted, with the option that makes it names")
+  func doubt() throws {
+    let notes = { (head: String) in
+      try SniffingTests.found(Self.pairs(head, Self.countries)).notes
+    }
+    #expect(try notes("QX,Whatever\n").contains("taken as data: 'QX' is a code"))
+    #expect(try notes("QX,Whatever\n").contains("--header yes"))
+    #expect(try !notes("Code,Country\n").contains("--header yes"))
+    // An abbreviation that columns are called by.
+    #expect(
+      try SniffingTests.found(Self.pairs("CC,Whatever\n", Self.countries)).place == "0: CC|Whatever"
+    )
+    let edges = "alder,oak\noak,elm\nelm,fir tree\nbirch,alder\nfir tree,oak\nelm,birch\n"
+    #expect(try SniffingTests.found(edges).notes.contains("--header yes"))
+  }
+
   // MARK: Words of other columns
 
   @Test(arguments: [
