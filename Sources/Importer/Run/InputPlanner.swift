@@ -77,21 +77,7 @@ struct InputPlanner {
     preamble += comments + front.lines
     let records = try front.records ?? sampleRecords(sample, dialect)
     var findings = InputFindings(sniffed.trials, chosen: dialect)
-    let hasHeader: Bool
-    switch options.header {
-    case .firstRecord: hasHeader = true
-    case .absent, .names: hasHeader = false
-    case .sniffed:
-      var judgement = HeaderSniffer.judge(records)
-      if !judgement.isHeader, try namesAreQuoted(sample, dialect) { judgement = .quoted }
-      findings.header = judgement.reason
-      hasHeader = options.headerLines > 1 || judgement.isHeader
-      if judgement.isDoubtful, !hasHeader {
-        notes.append(
-          "the first record is taken as data: \(judgement.reason); if it has the names, use "
-            + "--header yes")
-      }
-    }
+    let hasHeader = try sniffHeader(records, sample, dialect, &findings, &notes)
     splitter.dialect = dialect
     let found = try readHeader(splitter, hasHeader, records, dialect, &notes)
     let header = found.header
@@ -127,6 +113,28 @@ struct InputPlanner {
           header: repeatedHeader, endsWithDelimiter: found.endsWithDelimiter),
         columnCount: header.names.count, options),
       repeatedHeader: repeatedHeader, types: types)
+  }
+
+  /// Decides whether the first record names the columns, by the options or by its cells.
+  private func sniffHeader(
+    _ records: [[String?]], _ sample: Sample, _ dialect: Dialect, _ findings: inout InputFindings,
+    _ notes: inout [String]
+  ) throws -> Bool {
+    switch options.header {
+    case .firstRecord: return true
+    case .absent, .names: return false
+    case .sniffed:
+      var judgement = HeaderSniffer.judge(records)
+      if !judgement.isHeader, try namesAreQuoted(sample, dialect) { judgement = .quoted }
+      findings.header = judgement.reason
+      let hasHeader = options.headerLines > 1 || judgement.isHeader
+      if judgement.isDoubtful, !hasHeader {
+        notes.append(
+          "the first record is taken as data: \(judgement.reason); if it has the names, use "
+            + "--header yes")
+      }
+      return hasHeader
+    }
   }
 
   /// The likely encoding of text that is not UTF-8; nil for UTF-8, for which the test is fast.

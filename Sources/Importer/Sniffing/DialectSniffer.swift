@@ -159,8 +159,8 @@ package struct DialectSniffer {
   }
 
   /// A trial with a rarer delimiter that explains more than a usual one, although that one divides all
-  /// records evenly: the same sign twice, if every second field is empty in all records; a comma with a blank,
-  /// if commas without are decimal; or a sign of the first line that leaves more columns typed.
+  /// records evenly: the same sign twice, if every second field is empty in all records; a comma with a
+  /// blank, if commas without are decimal; or a sign of the first line that leaves more columns typed.
   private func other(
     than usual: DialectTrial, _ attempt: ([UInt8]) -> DialectTrial?
   ) -> DialectTrial? {

@@ -117,27 +117,26 @@ enum UsualNames {
   private static let words: Set<String> = Set(
     """
     id ids uid uuid guid key code codes name names title titles label labels type types kind class category \
-    categories group description desc text comment comments note notes remark remarks value values date time \
-    day month year country countries state city town region county district province place location address \
-    street zip zipcode postcode postal phone email mail url link site website web source target from to start \
-    end status gender sex age unit units number no nr num count total amount price cost currency iso lang \
-    language word words term terms meaning definition synonym translation question questions answer answers \
-    symbol abbreviation abbr acronym gene genes protein species genus family order sequence seq sample samples \
-    barcode file files filename path image images user username author authors artist album song genre company \
-    organisation organization department entity supplier product products item items model brand colour color \
-    size first last surname forename firstname lastname person people member team player role position parent \
-    child node edge left right input output result results expected actual version tag tags topic subject \
-    message content field fields column variable parameter attribute property feature dataset table record \
-    index row rank score grade level code2 code3 continent area zone airport station school party candidate \
-    nom prénom prenom ville pays adresse libelle libellé commune fecha nombre ciudad país pais apellido \
-    descripcion descripción datum bezeichnung beschreibung land ort stadt plz straße strasse nummer art typ \
-    wert vorname nachname einheit nome cidade città citta naam plaats omschrijving imię nazwisko nazwa miasto \
-    kraj navn namn by \
-    st cc ccy cur cy tld lga soc sic naics nace sku ean upc gtin isbn issn doi sym ric cusip isin lei bic iban \
-    swift mcc mnc fips iata icao ioc fifa ccode alpha alpha2 alpha3 abb abbrev abv chr chrom pos ref alt rsid \
-    snp cas ec go kegg pid tid oid cid sid nid eid rid bid gid mid dob tel fax www src dst org dept div cat grp \
-    grd lvl lat lon lng qty vol pct avg min max std sum des loc nat fam gen sp ssp rel obj subj pred \
-    mat prod cust emp acct txn inv ord ver rev cls val var par col fld dir ext fmt enc fn fname lname mon \
-    yr dd mm yyyy hh ss tz utc gmt
+    categories group description desc text comment comments note notes remark remarks value values date \
+    time day month year country countries state city town region county district province place location \
+    address street zip zipcode postcode postal phone email mail url link site website web source target \
+    from to start end status gender sex age unit units number no nr num count total amount price cost \
+    currency iso lang language word words term terms meaning definition synonym translation question \
+    questions answer answers symbol abbreviation abbr acronym gene genes protein species genus family order \
+    sequence seq sample samples barcode file files filename path image images user username author authors \
+    artist album song genre company organisation organization department entity supplier product products \
+    item items model brand colour color size first last surname forename firstname lastname person people \
+    member team player role position parent child node edge left right input output result results expected \
+    actual version tag tags topic subject message content field fields column variable parameter attribute \
+    property feature dataset table record index row rank score grade level code2 code3 continent area zone \
+    airport station school party candidate nom prénom prenom ville pays adresse libelle libellé commune \
+    fecha nombre ciudad país pais apellido descripcion descripción datum bezeichnung beschreibung land ort \
+    stadt plz straße strasse nummer art typ wert vorname nachname einheit nome cidade città citta naam \
+    plaats omschrijving imię nazwisko nazwa miasto kraj navn namn by st cc ccy cur cy tld lga soc sic naics \
+    nace sku ean upc gtin isbn issn doi sym ric cusip isin lei bic iban swift mcc mnc fips iata icao ioc \
+    fifa ccode alpha alpha2 alpha3 abb abbrev abv chr chrom pos ref alt rsid snp cas ec go kegg pid tid oid \
+    cid sid nid eid rid bid gid mid dob tel fax www src dst org dept div cat grp grd lvl lat lon lng qty \
+    vol pct avg min max std sum des loc nat fam gen sp ssp rel obj subj pred mat prod cust emp acct txn inv \
+    ord ver rev cls val var par col fld dir ext fmt enc fn fname lname mon yr dd mm yyyy hh ss tz utc gmt
     """.split(separator: " ").map(String.init))
 }

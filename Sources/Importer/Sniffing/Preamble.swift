@@ -41,7 +41,8 @@ package enum Preamble {
   }
 
   /// The lines before a table that begins behind a blank line with a header that figures prove. Some of the
-  /// records before it must have fewer fields, and none more.
+  /// records before it must have fewer fields, and none more; or the last field of each is empty, as
+  /// spreadsheets pad labels and values, and that of the header is not.
   private static func findBehindBlankLine(_ records: [[String?]], _ lines: [Int]) -> Int? {
     for first in records.indices.dropFirst() where lines[first] > lines[first - 1] + 1 {
       let width = records[first].count
@@ -50,13 +51,20 @@ package enum Preamble {
       let table = Array(records[first...end])
       if lines[first] > maximumLines { return nil }
       if width > 1, table.count > 1, isOneTable(table, width, isCertain: true), !isTable(heads),
-        heads.allSatisfy({ $0.count <= width }), heads.contains(where: { $0.count < width }),
+        heads.allSatisfy({ $0.count <= width }),
+        heads.contains(where: { $0.count < width }) || arePadded(heads, above: records[first]),
         HeaderSniffer.judge(table).isCertain
       {
         return lines[first] - 1
       }
     }
     return nil
+  }
+
+  private static func arePadded(_ heads: ArraySlice<[String?]>, above header: [String?]) -> Bool {
+    func isOpen(_ record: [String?]) -> Bool { record.last.map(CellShape.isEmpty) ?? true }
+    guard !isOpen(header) else { return false }
+    return heads.allSatisfy(isOpen)
   }
 
   /// How many lines of words precede a table of nothing but figures and its header, where runs of blanks

@@ -72,6 +72,11 @@ import Testing
       "Konto:;DE123;;\nVon:;01.01.2020;;\n\nTag;Text;Betrag;EUR\n02.01.20;A;1,5;x\n03.01.20;B;2,5;y\n",
       "3: Tag|Text|Betrag|EUR"
     ),
+    // Padded, with few columns, above a blank line only; a table of its own; a header as open as they are.
+    ("IBAN,D1,\nBank,X,\n\na,b,c\nx,2,y\nz,4,y\n", "3: a|b|c"),
+    ("IBAN,D1,\nBank,X,\na,b,c\nx,2,y\nz,4,y\n", "0: IBAN|D1|column3"),
+    ("n,D1,\n1,X,\n\na,b,c\nx,2,y\nz,4,y\n", "0: n|D1|column3"),
+    ("IBAN,D1,\nBank,X,\n\na,b,\nx,2,\nz,4,y\n", "0: IBAN|D1|column3"),
     // Lines narrower than the table, above figures, even if they outnumber its records.
     ("Model,X\nSerial,123\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n", "2: Time|V1|V2"),
     ("a;1\nb;2\nc;3\nd;4\n\nDay;In;Out\n2020-01-02;1;2\n", "5: Day|In|Out"),
