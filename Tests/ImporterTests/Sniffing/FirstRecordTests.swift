@@ -78,6 +78,8 @@ import Testing
         + "Lake,Port,Home\n", "0: Home|Away|Won"
     ),
     ("from,to\noak,elm\nelm,from\nbirch,alder\nfir tree,oak\nelm,birch\n", "0: from|to"),
+    // One common word is not many, also where there are few.
+    ("alder,pine\noak,alder\nelm,yew\nfir tree,elm\noak,yew\nelm,lime\n", "0: alder|pine"),
     // Too few records.
     ("alder,oak\noak,elm\nelm,alder\n", "0: alder|oak"),
   ])
@@ -92,6 +94,7 @@ import Testing
     // One flag, or flags of one word: marks.
     ("alder,x,\nbirch,x,\ncedar,,y\nelm oak,x,\n", "0: 3 columns"),
     ("alder,x,x\nbirch,x,\ncedar,,x\nelm oak,x,\n", "0: 3 columns"),
+    ("alder,x,x,y\nbirch,x,,y\ncedar,,x,\nelm oak,x,,y\n", "0: 4 columns"),
     // Something else among them.
     ("Entry,Good,Bad\nalder,Good,\nbirch,None so,Bad\ncedar,,\n", "0: 3 columns"),
   ])
@@ -152,14 +155,11 @@ import Testing
     #expect(try SniffingTests.found(head + Self.trees).place == expected)
   }
 
-  @Test func blanksBehindAllCommas() throws {
-    let text =
-      (Self.trees.split(separator: "\n").dropFirst().map {
-        "x" + $0 + "\n"
-      }).joined().replacing(",", with: ", ")
-    #expect(
-      try SniffingTests.found("Trees, of all, parks\n" + text).place
-        == "0: column1|Trees| of all| parks".replacing("| ", with: "|"))
+  @Test("A sentence is not told from a record where all records have blanks behind their commas")
+  func blanksBehindAllCommas() throws {
+    let text = Self.trees.replacing(",", with: ", ")
+    let place = try SniffingTests.found("Trees, of all, parks\n" + text).place
+    #expect(place.hasPrefix("0: "), "\(place)")
   }
 
   @Test(arguments: [
