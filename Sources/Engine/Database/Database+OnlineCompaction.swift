@@ -202,18 +202,23 @@ private final class OnlineCompaction {
     for table in tables { _ = try transact { try $0.mergeIndexes(ofTable: table) } }
   }
 
-  /// Puts small blocks of pages that are not full together; false when that would free no page. Each
+  /// Puts small blocks of pages that are not full together, and returns the bytes written; nil when that would
+  /// free no page. Each
   /// transaction also writes the nodes above, the blocks of an overlay that lie over a moved one, and the
   /// catalogue: at some point that costs more than it gains, and is not committed.
-  private func gather() throws -> Bool {
+  private func gather() throws -> Int? {
     let (moved, _) = try transact(if: { $0.fewerPages > 0 }) {
       try $0.moveBlocks(.sparse, limits)
     }
-    return moved.fewerPages > 0
+    return moved.fewerPages > 0 ? moved.bytes : nil
   }
 
   private func move() throws {
-    while try gather() {}
+    // Others may make pages sparse as fast as this empties them.
+    var gatheredBytes = 0
+    while gatheredBytes < bytesLeft, let bytes = try gather() {
+      gatheredBytes += max(bytes, Layout.pageBytes)
+    }
     var asides = 0
     var kind = TransactionState.MoveKind.fromTheEnd
     while bytesLeft > 0 {

@@ -39,20 +39,6 @@ import Testing
     }
   }
 
-  /// The keys of rows that are read spelling by spelling.
-  private static func spelled(_ predicate: Predicate, _ table: Table) throws -> [Int64] {
-    let compiled = try CompiledPredicate(predicate, table.schema)
-    let scan = LeafScan(usesStoredColumns: false)
-    var found: [Int64] = []
-    try table.forEachLeaf { leaf in
-      let keys = try leaf.keys()
-      let rows = try scan.rows(leaf, compiled)
-      #expect(rows.count == leaf.rowCount)
-      found += (0..<leaf.rowCount).filter { rows[$0] }.map(keys.key)
-    }
-    return found
-  }
-
   @Test("Random predicates and scans", arguments: Effort.seeds(1..<13))
   func twin(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -79,7 +65,7 @@ import Testing
         let expected = rows.filter { SlowQuery.matches(predicate, $0) == true }.map(\.key)
         let what = "seed \(seed), round \(round), \(number): \(predicate)"
         #expect(try Query(predicate).keys(in: table) == expected, "\(what)")
-        #expect(try Self.spelled(predicate, table) == expected, "spellings, \(what)")
+        #expect(try QueryTwinTests.spelled(predicate, table) == expected, "spellings, \(what)")
       }
       generator.random = predicates.random
     }

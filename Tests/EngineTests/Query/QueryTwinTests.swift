@@ -20,19 +20,20 @@ struct QueryTwinTests {
       #expect(try query.keys(in: table) == expected, "seed \(seed), \(number): \(predicate)")
       #expect(try query.count(in: table) == expected.count, "seed \(seed), \(number)")
       #expect(
-        try spelled(predicate, table) == expected,
+        try Self.spelled(predicate, table) == expected,
         "spellings, seed \(seed), \(number): \(predicate)")
     }
   }
 
-  /// The keys found in columns with changed rows, which are read spelling by spelling.
-  private func spelled(_ predicate: Predicate, _ table: Table) throws -> [Int64] {
+  /// The keys of the rows that match, all of which are read spelling by spelling.
+  static func spelled(_ predicate: Predicate, _ table: Table) throws -> [Int64] {
     let compiled = try CompiledPredicate(predicate, table.schema)
     let scan = LeafScan(usesStoredColumns: false)
     var found: [Int64] = []
     try table.forEachLeaf { leaf in
       let keys = try leaf.keys()
       let rows = try scan.rows(leaf, compiled)
+      #expect(rows.count == leaf.rowCount)
       found += (0..<leaf.rowCount).filter { rows[$0] }.map(keys.key)
     }
     return found
