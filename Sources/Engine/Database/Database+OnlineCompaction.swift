@@ -202,10 +202,9 @@ private final class OnlineCompaction {
     for table in tables { _ = try transact { try $0.mergeIndexes(ofTable: table) } }
   }
 
-  /// Puts small blocks of pages that are not full together, and returns the bytes written; nil when that would
-  /// free no page. Each
-  /// transaction also writes the nodes above, the blocks of an overlay that lie over a moved one, and the
-  /// catalogue: at some point that costs more than it gains, and is not committed.
+  /// Puts small blocks of pages that are not full together, and returns the bytes written; nil when that
+  /// would free no page. Each transaction also writes the nodes above, the blocks of an overlay that lie over
+  /// a moved one, and the catalogue: at some point that costs more than it gains, and is not committed.
   private func gather() throws -> Int? {
     let (moved, _) = try transact(if: { $0.fewerPages > 0 }) {
       try $0.moveBlocks(.sparse, limits)
