@@ -152,7 +152,7 @@ package final class ClusterBuilder {
     return try result.get()
   }
 
-  /// Joins separately encoded columns of the same rows. The result equals that of encoding them here.
+  /// Joins separately encoded columns of the same rows. The result equals that of encoding the rows at once.
   ///
   /// - Parameter keyOffsets: as for `encode`.
   /// - Throws: `ClusterError` when identifiers or keys are not as required there, or the result would be too
@@ -251,7 +251,8 @@ package final class ClusterBuilder {
     output.replace(segment.statistics.maximum, at: entry + 36)
   }
 
-  /// Packs the difference between each key offset and its row number: never descending, 0 without gaps.
+  /// Packs each key offset minus its row number. These differences never descend; without gaps all are 0, and
+  /// nothing is written.
   private func appendKeys(_ keyOffsets: [Int64], rowCount: Int) throws(ClusterError) {
     guard keyOffsets.count == rowCount else { throw .invalidKeys }
     var previous: Int64 = -1

@@ -94,8 +94,8 @@ extension ColumnReader {
     return nil
   }
 
-  /// True for rows that are also read singly. If reading a row means reading those before it in its block,
-  /// only the last one of each block is.
+  /// True for the rows that the check also reads singly: all of them, or the last of each block when reading
+  /// a row means reading the rows before it there.
   private func readsAlone(_ row: Int) -> Bool {
     let numbers: PackedNumbers
     switch body {

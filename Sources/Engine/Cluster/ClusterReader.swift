@@ -165,7 +165,7 @@ package struct ClusterReader {
     return segment
   }
 
-  /// Opens the column with that identifier; one that is all null when the cluster has none.
+  /// Opens the column with that identifier; when the cluster has none, a column that is all null.
   package func open(id: UInt32) throws(ClusterError) -> ColumnReader {
     guard let column = try column(id: id) else {
       return ColumnReader(allNull: id, rowCount: rowCount)

@@ -95,7 +95,7 @@ package struct ColumnReader {
     }
   }
 
-  /// Calls `body` with the bytes of a row's spelling, or nil for null. They are valid during the call.
+  /// Calls `use` with the bytes of a row's spelling, or nil for null. They are valid during the call.
   ///
   /// - Complexity: O(1) for stored text, O(length) for compressed text and for numbers, which must be written
   ///   out; for coded rows and differences, up to 128 rows are read. `DecodedColumn` reads many rows at less
@@ -112,7 +112,8 @@ package struct ColumnReader {
     }
   }
 
-  /// When they are compressed: the strings that contain a row's spelling, and its index.
+  /// The compressed strings that contain a row's spelling, and its index there; nil when the row is null or
+  /// its spelling is not compressed.
   @inline(__always)
   private func compressed(_ row: Int) -> (StoredStrings, Int)? {
     guard isInside(row) else { return nil }
@@ -129,8 +130,7 @@ package struct ColumnReader {
 
   /// The bytes of a row's spelling, in the cluster or written to `room`; nil for null.
   ///
-  /// - Precondition: `room` has `NumberSpelling.capacity` bytes; a row that is not null is not
-  ///   `compressed`.
+  /// - Precondition: `room` has `NumberSpelling.capacity` bytes; `compressed` returns nil for the row.
   private func spelling(
     _ row: Int, room: UnsafeMutableRawPointer
   ) -> UnsafeRawBufferPointer? {

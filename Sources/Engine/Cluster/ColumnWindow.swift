@@ -1,13 +1,13 @@
 /// Neighbouring rows of one column, decoded as values of a type: all numbers as 64 bits; text, and the
-/// spellings of decimals and UUIDs, as spans. Reused from window to window and from leaf to leaf.
+/// spellings of decimals and UUIDs, as spans. Reused from window to window and from cluster to cluster.
 ///
 /// Unsafe for speed: rows are read without a check; the caller checks that `row` is below `count`.
-/// Uncompressed text is not copied, so the leaf's bytes must stay valid while the window is used.
+/// Uncompressed text is not copied, so the cluster's bytes must stay valid while the window is used.
 ///
 /// Thread rule: confined.
 package final class ColumnWindow {
   let reading: Reading
-  /// False: text is needed only as bytes.
+  /// False when text is needed only as bytes.
   private let makesValues: Bool
   // Unchecked: methods that change anything call no code of a caller that could access this again, so
   // accesses cannot overlap; the checks would cost more than reading a value.
@@ -24,7 +24,7 @@ package final class ColumnWindow {
   @exclusivity(unchecked) private var entries: ContiguousArray<Int64> = []
   @exclusivity(unchecked) private var id: UInt32 = 0
   @exclusivity(unchecked) package private(set) var count = 0
-  /// Whether the rows of a column with changed rows can be decoded as they are stored.
+  /// True when the stored rows of the column that `openChanged` opened can be decoded.
   private(set) var readsStored = false
 
   private enum Contents {
@@ -42,12 +42,12 @@ package final class ColumnWindow {
 
   @inline(__always) package var type: ColumnType { reading.type }
 
-  /// Whether rows are stored as bytes: wide values are kept as spellings.
+  /// True when rows are kept as bytes: text, data, and the spellings of wide values.
   private var isText: Bool { type.isSpelled || type.isWide }
 
   // MARK: Decoding
 
-  /// Call before decoding rows of a column.
+  /// Opens a column for decoding its rows.
   ///
   /// - Throws: `ClusterError.misfit` when an entry of its dictionary does not fit the type.
   /// - Complexity: O(1), or O(entries of the dictionary).
@@ -145,7 +145,7 @@ package final class ColumnWindow {
       }
       try mark(moments.marks, rows)
     default:
-      // By their spellings: a column is rarely read as another type than the stored one.
+      // Parses the spellings: a column is rarely read as another type than the stored one.
       decoded.decode(column, rows: rows)
       try takeSpelled(from: rows.lowerBound)
     }
@@ -193,9 +193,9 @@ package final class ColumnWindow {
 
   // MARK: Changed rows
 
-  /// Opens a column of which some rows were changed since. With `readsStored`, `decode` reads the original
-  /// ones, and `replaceNumber` and `remove` do the rest. Without it, the values are read by their spellings,
-  /// with `decodeSpelled`: text, and columns whose original values may not be of the type.
+  /// Opens a column of which some rows were changed after it was stored. With `readsStored`, `decode` reads
+  /// the stored rows, then the caller applies `replaceNumber` and `remove`. Without it, the caller uses
+  /// `decodeSpelled`: for text, and when stored values may not be of the type.
   ///
   /// - Complexity: that of `open`.
   func openChanged(_ column: ColumnReader) {
@@ -213,7 +213,7 @@ package final class ColumnWindow {
       try open(column)
       readsStored = true
     } catch {
-      // An entry that perhaps only changed rows had: if others have it, reading them throws.
+      // Perhaps only changed rows had the entry that does not fit; if others have it, `decodeSpelled` throws.
     }
   }
 
@@ -256,10 +256,10 @@ package final class ColumnWindow {
     count = target
   }
 
-  /// Adds rows whose spellings `decode` gives.
+  /// Decodes rows from the spellings that `decode` puts into the given column.
   ///
-  /// For leaves with changed rows: the column's original values of these rows may be of another type, and
-  /// must not be read.
+  /// For clusters with changed rows: stored values of these rows may be of another type, and must not be
+  /// read.
   ///
   /// - Throws: `ClusterError.misfit`.
   package func decodeSpelled(
@@ -276,7 +276,7 @@ package final class ColumnWindow {
     try takeSpelled(from: 0)
   }
 
-  /// Sets the numbers of the rows given as spellings.
+  /// Sets the numbers of all rows from their spellings.
   private func takeSpelled(from first: Int) throws(ClusterError) {
     for row in 0..<count {
       if let spelling = decoded[row] {
@@ -389,7 +389,7 @@ package final class ColumnWindow {
     var place = target
     switch form {
     case .entries:
-      // Each index is that of an entry or, one behind the last, of null.
+      // Each index is that of an entry, or the number of entries for null, which is the last value.
       let indices = indices.pointer
       values.withUnsafeBufferPointer { values in
         for row in rows {

@@ -5,7 +5,7 @@
 ///
 /// Thread rule: confined.
 package final class DecodedColumn {
-  // No memory before it is needed: a reader of a wide table has one of these for each column.
+  // Allocates nothing before it is needed: a reader of a wide table has one of these for each column.
   //
   // Unchecked: methods that change anything call no code of a caller that could access this again, so
   // accesses cannot overlap; the checks would cost more than reading a span.
@@ -40,7 +40,7 @@ package final class DecodedColumn {
 
   /// Decodes the rows of `range` that the column has.
   ///
-  /// - Complexity: O(rows), plus once the entries of a dictionary.
+  /// - Complexity: O(rows + entries of a dictionary).
   package func decode(_ column: ColumnReader, rows range: Range<Int>) {
     let rows = range.clamped(to: 0..<column.rowCount)
     count = rows.count
@@ -51,7 +51,7 @@ package final class DecodedColumn {
     case .absent: spans.update(repeating: .null, count: rows.count)
     case .constant(let constant):
       stored = constant.spelling?.baseAddress
-      // A spelling too long for a span cannot be inside a cluster, whose offsets have as few bits.
+      // The length fits: the offsets of a cluster have 32 bits, too.
       let span = constant.spelling.map {
         TextSpan(offset: 0, length: UInt32(truncatingIfNeeded: $0.count))
       }
@@ -109,7 +109,7 @@ package final class DecodedColumn {
     }
     if stored != nil { copyStored() }
     let offset = arena.count
-    // Too large for the offsets: no transaction puts that much into a cluster.
+    // The offsets cannot reach this far: no transaction puts that much into a cluster.
     guard offset &+ spelling.count < Int(UInt32.max) else {
       room.pointer[index] = TextSpan(offset: 0, length: 0)
       return
@@ -168,7 +168,7 @@ package final class DecodedColumn {
     let indices = indexRoom.reserve(rows.count)
     dictionary.decode(rows, table: &codes, into: indices)
     if strings.areCompressed, rows.count < count {
-      // For few rows and many entries: each entry is decompressed when a row first needs it.
+      // Few rows, many entries: decompresses an entry when a row first needs it.
       load(strings)
       entries.update(repeating: Self.pending, count: count)
       entries[count] = .null
@@ -190,7 +190,7 @@ package final class DecodedColumn {
   /// A span that no spelling has: it would end beyond the longest arena.
   private static let pending = TextSpan(offset: .max, length: .max)
 
-  /// Makes spans of strings, in the cluster or decompressed.
+  /// Makes the spans of strings, which lie in the cluster or are decompressed into the arena.
   private func decode(
     _ strings: StoredStrings, _ range: Range<Int>, _ spans: UnsafeMutablePointer<TextSpan>
   ) {
@@ -211,10 +211,10 @@ package final class DecodedColumn {
     if let digits = strings.digits { digitDecoder.load(digits) }
   }
 
-  /// Decompresses a string, whose table is loaded, behind the others.
+  /// Decompresses a string, whose table is loaded, to the end of the arena.
   ///
-  /// - Parameter remaining: how many codes may still be read. Strings overlap only in damaged clusters, and
-  ///   no more is decoded than is stored.
+  /// - Parameter remaining: how many codes may still be read: as many as are stored. More would be read only
+  ///   when strings overlap, in damaged clusters.
   @inline(__always)
   private func decompress(
     _ strings: StoredStrings, _ span: TextSpan, _ remaining: inout Int
@@ -261,7 +261,7 @@ package final class DecodedColumn {
       offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: length))
   }
 
-  /// Like the other one, for values stored as numbers.
+  /// Writes every row's stored number, then sets nulls and exceptions.
   @inline(__always)
   private func format(
     _ marks: RowMarks, _ numbers: PackedNumbers, _ rows: Range<Int>,
@@ -274,7 +274,7 @@ package final class DecodedColumn {
     format(marks, rows, spans) { row, target in write(room[row &- first], row, target) }
   }
 
-  /// Writes every row's number, then sets nulls and exceptions.
+  /// Writes every row's spelling, then sets nulls and exceptions.
   @inline(__always)
   private func format(
     _ marks: RowMarks, _ rows: Range<Int>, _ spans: UnsafeMutablePointer<TextSpan>,
@@ -297,7 +297,7 @@ package final class DecodedColumn {
     appendExceptions(marks, rows, spans)
   }
 
-  /// Sets exceptions, behind the present bytes of the arena.
+  /// Sets exceptions; their spellings go to the end of the arena.
   private func appendExceptions(
     _ marks: RowMarks, _ rows: Range<Int>, _ spans: UnsafeMutablePointer<TextSpan>
   ) {

@@ -1,6 +1,6 @@
-/// A column of a cluster that is kept open for reading single rows: the common encodings, with little more
-/// than their addresses. A `ColumnReader` is several times as large, and with many columns read in turn most
-/// would not stay in the processor's caches.
+/// A column of a cluster that is kept open for reading single rows. It has little more than the addresses
+/// that the common encodings need: a `ColumnReader` is several times as large, and of many columns read in
+/// turn, most would not stay in the processor's caches.
 ///
 /// A value is found in steps, so that a reader of several columns of a row can take each step for all of
 /// them: the processor then waits for their memory at once, instead of for one after the other.
@@ -15,15 +15,16 @@
 /// Thread rule: confined, like the bytes it reads.
 struct PointColumn {
   private enum Access {
-    /// Not open yet, or read through its `ColumnReader`.
+    /// Not open yet.
     case unopened
+    /// Read through its `ColumnReader`.
     case other
     case absent
     /// One string for all rows.
     case constant(UnsafeRawPointer, UInt32)
     /// A string for each row.
     case rows
-    /// The same in codes of digits.
+    /// A string for each row, in codes of digits.
     case digits(DigitTable, PackedStrings)
     /// Indices into the entries of a dictionary.
     case packed(PackedBits)
@@ -47,8 +48,8 @@ struct PointColumn {
   }
 
   /// - Parameters:
-  ///   - reader: the column's reader; to be used when the form is `other`.
-  ///   - reading: how its values are read; with a notation the form is `other`.
+  ///   - reader: the column's reader; the caller keeps it for reading the column when `isOther` is true.
+  ///   - reading: how values are read; `isOther` is true when it has a notation.
   init(_ reader: ColumnReader, as reading: Reading) {
     var form = Access.other
     var strings: PackedStrings?
@@ -60,7 +61,8 @@ struct PointColumn {
         form = .absent
         break
       }
-      // A cluster's offsets have 32 bits. Nothing is read of an empty string, so any address will do.
+      // The length fits: offsets in a cluster have 32 bits. An empty string is never read, so any address
+      // will do.
       form = .constant(
         spelling.baseAddress ?? SpellingView(spelling).pointer,
         UInt32(truncatingIfNeeded: spelling.count))
@@ -108,7 +110,7 @@ struct PointColumn {
 
   // MARK: Steps
 
-  /// The first step.
+  /// The first step: the dictionary's entry, the row, or the number.
   ///
   /// - Precondition: 0 <= `row` < the cluster's rows.
   @inline(__always)
@@ -185,7 +187,7 @@ struct PointColumn {
     return try withWritten(place, use)
   }
 
-  /// The spelling of a number; nil when the column has none.
+  /// Calls `use` with the spelling of a number; with nil when the column does not store numbers.
   private func withWritten<Result, Failure: Error>(
     _ number: Int, _ use: (UnsafeRawBufferPointer?) throws(Failure) -> Result
   ) throws(Failure) -> Result {

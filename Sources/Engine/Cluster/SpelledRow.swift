@@ -13,7 +13,7 @@ package struct SpelledRow: Sendable {
 
   package init() {}
 
-  /// Prepares it for the next row.
+  /// Empties it for the next row.
   package mutating func removeAll() {
     spans.removeAll(keepingCapacity: true)
     bytes.removeAll(keepingCapacity: bytes.count <= Self.mostKept)
