@@ -12,8 +12,7 @@ enum BitPacking {
     width(UInt64(truncatingIfNeeded: max(maximum, 0)))
   }
 
-  /// Bytes that `count` values take. Neither factor may be large enough to overflow: a cluster has
-  /// at most 2^20 rows.
+  /// Bytes that `count` values take. The product cannot overflow: a cluster has at most 2^20 rows.
   @inline(__always)
   static func byteCount(_ count: Int, width: Int) -> Int { (count &* width &+ 7) &>> 3 }
 

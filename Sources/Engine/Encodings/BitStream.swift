@@ -22,7 +22,7 @@ struct BitWriter {
     filled &-= whole &* 8
   }
 
-  /// Up to 64 bits.
+  /// Appends the lowest `count` bits (0 to 64) of `bits`.
   @inline(__always)
   mutating func appendLong(_ bits: UInt64, count: Int) {
     if count > 32 {
@@ -34,8 +34,8 @@ struct BitWriter {
   }
 }
 
-/// Reads bits, the highest first. At the end it stays there: further bits are meaningless, and come from
-/// inside the cluster with its padding.
+/// Reads bits, the highest first. It never moves past the limit: bits read there mean nothing, but come from
+/// inside the cluster and its padding.
 struct BitCursor: Equatable {
   private let base: UnsafeRawPointer
   private let limit: Int

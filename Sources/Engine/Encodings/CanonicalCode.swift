@@ -1,8 +1,8 @@
 import Base
 
-/// A prefix code for symbols that are numbered by falling frequency. So the number of codes of each length
-/// describes it completely: the first symbols have the shortest codes, and codes of one length ascend. After
-/// David Huffman, "A Method for the Construction of Minimum-Redundancy Codes".
+/// A prefix code for symbols that are numbered by falling frequency. The number of codes of each length
+/// describes it completely, since the first symbols have the shortest codes, and codes of one length ascend.
+/// After David Huffman, "A Method for the Construction of Minimum-Redundancy Codes".
 ///
 ///     u8   maximumLength    0 (one symbol, which takes no bits) to 20
 ///     u8   width            0 to 21
@@ -25,7 +25,7 @@ struct CanonicalCode {
     counts = try PackedBits(
       &reader, count: maximumLength, width: width, maximumWidth: 21, "the code counts")
     var symbols = maximumLength == 0 ? 1 : 0
-    // In units of the longest code: lengths that exceed it cannot form a prefix code.
+    // The codes that are still free, counted in codes of the longest length. No prefix code has more.
     var room = 1 << maximumLength
     for length in 0..<maximumLength {
       let count = Int(truncatingIfNeeded: counts[length])
@@ -111,7 +111,7 @@ struct CodeTable: ~Copyable {
     _ window: UInt64, _ limits: borrowing CanonicalCode.Limits
   ) -> (symbol: Int, length: Int) {
     let entry = Int(entries.pointer[Int(window &>> UInt64(64 - Self.bits))])
-    // A single symbol has length 0, and is symbol 0.
+    // Longer codes, and the only symbol of a code, whose length is 0, have no entry.
     if entry & 0xFF != 0 { return (entry &>> 8, entry & 0xFF) }
     return limits.decode(window)
   }

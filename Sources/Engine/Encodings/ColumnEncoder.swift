@@ -139,9 +139,9 @@ struct ColumnEncoder: ~Copyable {
     return TypedPlan(column, scan, trimmed: trimmed, effort: effort, histogram: &histogram)
   }
 
-  /// The largest factor by which compression may make strings smaller.
+  /// The largest factor by which compression is assumed to make strings smaller.
   ///
-  /// Data that is stored as numbers never becomes smaller as text: digits take more than three bits each.
+  /// Numbers never become smaller as text: digits take more than three bits each.
   private func compressionRatio(_ choice: Choice) -> Int {
     if case .packedText = choice, effort == .thorough { return 4 }
     return 1
@@ -157,20 +157,22 @@ struct ColumnEncoder: ~Copyable {
     if let distinct {
       plan = DictionaryPlan(column, distinct, effort: effort, room: &codedRoom)
     }
-    // The text encoding that is smaller uncompressed is assumed to be smaller compressed, too.
+    // Whichever of dictionary and plain text is smaller uncompressed is assumed to be smaller compressed,
+    // too.
     let usesDictionary = plan.map { $0.size < PackedTextEncoding.size(column) } ?? false
     guard let plan, usesDictionary else {
       return chooseText(column, ratio: ratio, &choice, &size)
     }
     guard chooseEntries(column, plan, ratio: ratio, &choice, &size) else { return }
-    // Entries are never exceptions: a few unusual ones must not prevent the digits of all others.
+    // Entries are never exceptions, but rows are: as text, a few unusual ones do not prevent the digits of
+    // all others.
     chooseText(column, ratio: 4, &choice, &size)
     if case .dictionary(_, areCompressed: true) = choice {
       _ = compress(column, plan.dictionary.strings, mostExceptions: 0, { plan.span($0) })
     }
   }
 
-  /// - Returns: true when most of the entries have a common pattern of digits.
+  /// - Returns: true when the entries have a pattern of digits but are not stored by it.
   private mutating func chooseEntries(
     _ column: GatheredColumn, _ plan: DictionaryPlan, ratio: Int, _ choice: inout Choice,
     _ size: inout Int
@@ -296,8 +298,8 @@ struct ColumnEncoder: ~Copyable {
 }
 
 extension TypedScan {
-  /// Notes the classes of all rows when the numbers of each scale are easily seen to be of one class;
-  /// otherwise false.
+  /// Notes the classes of all rows when the bounds of each scale prove that its numbers are of one class;
+  /// otherwise returns false.
   fileprivate func insertClassesOfScales(
     _ column: GatheredColumn, into observation: inout TypeObservation
   ) -> Bool {
@@ -316,7 +318,7 @@ extension TypedScan {
       let scale = scales[row]
       if scale != Self.null, left & (1 &<< UInt32(scale)) != 0 {
         observation.insert(typeClass(row), row: row)
-        // The first of the scales behind the point represents all of them.
+        // One number with a fraction represents all scales above 0.
         left &= scale == 0 ? ~1 : 1
       }
       row &+= 1
@@ -324,8 +326,8 @@ extension TypedScan {
     return true
   }
 
-  /// Adds the bounds of the column from its numbers. False when that is impossible: there are misfits, or a
-  /// number is too long for the fast conversion to a double.
+  /// Adds the bounds of the column from its numbers; false when it has misfits, or a number is too long for
+  /// the fast conversion to a double.
   fileprivate func addNumbers(
     _ column: GatheredColumn, to collector: inout StatisticsCollector
   ) -> Bool {

@@ -26,7 +26,7 @@ package enum ColumnEncoding: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// The parts of a segment.
+/// The optional parts that a segment has.
 struct SegmentFlags: OptionSet {
   let rawValue: UInt16
 
@@ -36,7 +36,7 @@ struct SegmentFlags: OptionSet {
   static let exceptions = SegmentFlags(rawValue: 2)
   /// Dictionary: the index after the last entry means null.
   static let nullIndex = SegmentFlags(rawValue: 4)
-  /// Dictionary: a symbol table compresses the entries.
+  /// Dictionary: a table of symbols or digits compresses the entries.
   static let symbols = SegmentFlags(rawValue: 8)
 
   static let known: SegmentFlags = [.nullBitmap, .exceptions, .nullIndex, .symbols]

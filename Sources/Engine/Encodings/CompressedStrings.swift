@@ -13,12 +13,13 @@ struct CompressedStrings: ~Copyable {
 
   private var symbolSize: Int { matcher.tableSize + strings.size }
 
-  /// The strings that were compressed last had a pattern of digits, but too many exceptions.
+  /// True when the last strings had a pattern of digits but are not stored by it: too many did not fit it, or
+  /// symbols took fewer bytes.
   var areNearlyDigits: Bool { !areDigits && digits.hasPattern }
 
   /// The strings to write as exceptions.
   var exceptions: PackedStringsPlan { areDigits ? digits.exceptions : PackedStringsPlan() }
-  /// Their numbers, ascending.
+  /// The indices of these strings, ascending.
   var exceptionRows: UnsafePointer<UInt32> { digits.strayRows }
 
   /// Strings of more bytes in all get codes of 12 bits: their larger table pays off.
@@ -30,7 +31,7 @@ struct CompressedStrings: ~Copyable {
   ///   - plan: the plan for the uncompressed strings.
   ///   - mostExceptions: the largest allowed number of exceptions.
   ///   - span: the place of each string.
-  /// - Returns: false when that is unlikely to make them smaller.
+  /// - Returns: false when compression is unlikely to make the strings smaller.
   mutating func compress(
     _ column: GatheredColumn, _ plan: PackedStringsPlan, effort: EncodingEffort,
     mostExceptions: Int, span: (Int) -> TextSpan
@@ -47,8 +48,8 @@ struct CompressedStrings: ~Copyable {
     return true
   }
 
-  /// Trains a table of symbols; false, before all strings were compressed, when that is unlikely to make them
-  /// smaller.
+  /// Trains a table of symbols and compresses the strings by it. Returns false, perhaps before all are
+  /// compressed, when that is unlikely to make them smaller, or they become too long.
   private mutating func compressBySymbols(
     _ column: GatheredColumn, _ plan: PackedStringsPlan, span: (Int) -> TextSpan
   ) -> Bool {

@@ -1,7 +1,7 @@
 /// The bounds of the differences between successive numbers, and of each block's first number.
 ///
 /// A row without a number counts as equal to the row before; rows before the first number count as equal to
-/// that.
+/// that number.
 struct DeltaPlan {
   private(set) var first: Int64?
   private var previous: Int64 = 0
@@ -10,14 +10,15 @@ struct DeltaPlan {
   private var lowestStart = Int64.max
   private var highestStart = Int64.min
   private var overflows = false
-  /// Whether the differences are as wide as the numbers themselves.
+  /// True when the differences need as many bits as the numbers themselves.
   private var isUseless = false
 
   init() {}
 
-  /// For a column with a number in every row.
+  /// Plans for a column with a number in every row.
   ///
-  /// - Parameter limit: differences that need this many bits are useless: the rest is skipped then.
+  /// - Parameter limit: when a difference needs this many bits, differences are useless and the other rows
+  ///   are not read.
   /// - Precondition: there is a row, and no difference between two rows overflows.
   init(_ numbers: UnsafePointer<Int64>, count: Int, narrowerThan limit: Int) {
     first = numbers[0]
@@ -84,7 +85,7 @@ struct DeltaPlan {
     BitPacking.width(UInt64(bitPattern: highestStart &- lowestStart))
   }
 
-  /// Bytes that `write` appends; nil when the numbers cannot be stored in this way.
+  /// Bytes that `write` appends; nil when differences are useless or cannot store the numbers.
   func size(rowCount: Int) -> Int? {
     guard first != nil, !overflows, !isUseless else { return nil }
     return FrameOfReference.size(count: DeltaNumbers.blockCount(rowCount), width: startWidth)

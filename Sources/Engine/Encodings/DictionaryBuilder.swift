@@ -31,16 +31,16 @@ struct DictionaryBuilder: ~Copyable {
   private let secondSeed = UInt64.random(in: .min ... .max)
 
   private static let smallestTable = 2048
-  /// Numbers within this range have a place each: 32 KiB of a table stay in a core's nearest cache.
+  /// Numbers that span less than this have a slot each: the table's 32 KiB stay in a core's nearest cache.
   private static let mostPlaces: Int64 = 4096
   private static let entryMask: UInt64 = 1 << 24 - 1
 
   init() { slots.pointer.update(repeating: 0, count: slots.capacity) }
 
-  /// Collects the distinct spellings; nil as soon as a dictionary can no longer be smaller than `limit`
-  /// bytes.
+  /// Collects the distinct spellings; nil as soon as a dictionary without runs can no longer be smaller than
+  /// `limit` bytes.
   ///
-  /// - Parameter scan: the spellings as numbers, if they are numbers: each number then has one spelling, and
+  /// - Parameter scan: the spellings as numbers, if they are numbers. Each number then has one spelling, so
   ///   numbers are compared instead.
   /// - Complexity: O(n): hashes every byte, or every number.
   mutating func build(
@@ -94,7 +94,7 @@ struct DictionaryBuilder: ~Copyable {
       slots.pointer[found.slot] = slotValue(hash, entry)
       rowIndices[row] = UInt32(truncatingIfNeeded: entry)
       strings.add(length: Int(span.length))
-      // The width of indices can only have changed at a power of two, or one after it.
+      // The width of indices changes only at a power of two, or one after it.
       if strings.count & (strings.count &- 1) == 0 || entry & (entry &- 1) == 0 {
         allowed = allowedBytes(column, entries: strings.count, limit: limit, effort)
       }
@@ -105,10 +105,10 @@ struct DictionaryBuilder: ~Copyable {
       entries: UnsafePointer(room), indices: UnsafePointer(rowIndices), strings: strings)
   }
 
-  /// Whether so many numbers are different that a dictionary is certainly larger than `limit`: to count them
-  /// takes a third of collecting them.
+  /// True when a dictionary without runs is certainly larger than `limit`, because so many numbers differ.
+  /// Counting them takes a third of the time of collecting them.
   ///
-  /// Numbers count when their hash, of 4,096, is new: these are never more than are different.
+  /// Counts a number when its hash, one of 4,096, is new: never more numbers than differ.
   private func isHopeless(
     _ column: GatheredColumn, _ scan: TypedScan, limit: Int, _ effort: EncodingEffort
   ) -> Bool {
@@ -124,27 +124,27 @@ struct DictionaryBuilder: ~Copyable {
         let isNew = Int(truncatingIfNeeded: ~seen[word] &>> bit & 1)
         seen[word] |= 1 &<< bit
         entries &+= isNew
-        // A null has no length, and the number of another row.
+        // A null row adds no length; its number is that of another row.
         total &+= Int(spans[row].length) & (0 &- isNew)
         row &+= 1
       }
       if total > allowedBytes(column, entries: max(entries, 1), limit: limit, effort) {
         return true
       }
-      // Most are known already, so the rest will probably not differ.
+      // Most numbers are repetitions, so most others will probably be, too.
       if entries < row / 2 { return false }
     }
     return false
   }
 
-  /// How many bytes entries may have before the dictionary is larger than `limit`, given at least `entries`
-  /// of them.
+  /// The most bytes that entries may have so that a dictionary of at least `entries` entries is not larger
+  /// than `limit`. Runs are not considered, whose indices may be smaller than is assumed here.
   private func allowedBytes(
     _ column: GatheredColumn, entries: Int, limit: Int, _ effort: EncodingEffort
   ) -> Int {
     let width = DictionaryEncoding.width(entries: entries, hasNulls: column.nullCount > 0)
     let packed = BitPacking.byteCount(column.rowCount, width: width)
-    // `FreshIndices` take at least one bit for each row, however many entries are still to come.
+    // `FreshIndices` take at least one bit for each row, however many entries follow.
     let indices = min(packed, (column.rowCount &+ 7) &>> 3)
     let left = limit &- DictionaryEncoding.headerSize &- PackedStrings.headerSize &- indices
     // Codes may take one bit for each row.
@@ -273,7 +273,7 @@ private struct NumberKeys: DictionaryKeys {
 
   @inline(__always)
   func hash(_ key: (number: Int64, scale: UInt8)) -> UInt64 {
-    // The same digits with the point in another place are rare.
+    // Without the scale: the same digits with the point in another place are rare.
     fold(UInt64(bitPattern: key.number) ^ seed, seed)
   }
 

@@ -117,7 +117,7 @@ struct DictionaryPlan {
   /// The size with uncompressed entries.
   var size: Int { indexSize &+ dictionary.strings.size }
 
-  /// Where the entry with the stored number `index` lies.
+  /// The span of the entry with the stored number `index`.
   @inline(__always)
   func span(_ index: Int) -> TextSpan {
     if case .coded(let plan) = form { return dictionary.entries[Int(plan.order[index])].span }
@@ -142,7 +142,7 @@ struct DictionaryPlan {
     case .packed:
       output.append(UInt8(truncatingIfNeeded: width))
       BitPacking.pack(count: rowCount, width: width, into: &output) { row in
-        // Null has the largest index while the number of entries is unknown.
+        // Null, `UInt32.max` in `dictionary`, is stored as the number of entries.
         UInt64(truncatingIfNeeded: min(Int(dictionary.indices[row]), dictionary.strings.count))
       }
     case .fresh:

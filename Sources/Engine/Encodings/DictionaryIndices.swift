@@ -1,7 +1,7 @@
 import Base
 
-/// Which entry of a dictionary each row has, in the form that takes the fewest bytes. The form is a
-/// byte in the dictionary's header:
+/// The entry of each row, in the form that takes the fewest bytes. The form is a byte in the dictionary's
+/// header:
 ///
 /// 0 packed: every row takes as many bits as the largest index.
 ///

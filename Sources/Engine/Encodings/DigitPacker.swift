@@ -15,7 +15,7 @@ struct DigitPacker: ~Copyable {
   private var filled = 0
 
   private static let none: UInt8 = 0xFF
-  /// How often a pattern from a few strings is corrected by the others.
+  /// How many times strings that do not fit may correct the pattern, which was found from a few.
   private static let mostMends = 8
 
   /// Bytes that `write` appends.
@@ -24,7 +24,7 @@ struct DigitPacker: ~Copyable {
   /// Numbers of the strings that are exceptions, ascending.
   var strayRows: UnsafePointer<UInt32> { UnsafePointer(strays.pointer) }
 
-  /// A few strings had a pattern, whether it fits all or not.
+  /// True when a few strings had a pattern, even if it does not fit all.
   var hasPattern: Bool { pattern != nil }
 
   mutating func forget() { pattern = nil }
@@ -44,7 +44,7 @@ struct DigitPacker: ~Copyable {
     for _ in 0..<Self.mostMends {
       var misfits = Misfits()
       let fits = pack(column, plan, pattern, mostExceptions, &misfits, span)
-      // When no more exceptions are allowed, every avoidable one is avoided.
+      // With too many exceptions, everything that can be mended is mended.
       let least = fits ? plan.count / max(1, 8 * plan.total / max(1, plan.count)) : 0
       if misfits.mend(&pattern, least: least) { continue }
       self.pattern = pattern
@@ -128,7 +128,7 @@ struct DigitPacker: ~Copyable {
     }
   }
 
-  /// The same for strings that are all alike; otherwise false, with nothing packed.
+  /// Packs strings that are all alike; returns false, with nothing packed, when they are not.
   private mutating func pack(
     _ fixed: FixedDigits, _ column: GatheredColumn, _ plan: PackedStringsPlan,
     _ span: (Int) -> TextSpan
@@ -148,8 +148,8 @@ struct DigitPacker: ~Copyable {
     return true
   }
 
-  /// Writes the code of each symbol, one byte each, and returns their number; none when the string does not
-  /// fit the pattern.
+  /// Writes the code of each symbol, a byte each, and returns how many; 0 when the string does not fit the
+  /// pattern.
   @inline(__always)
   static func read(
     _ text: SpellingView, _ codeOf: UnsafePointer<UInt8>,
@@ -175,7 +175,7 @@ struct DigitPacker: ~Copyable {
       }
       if next == literals.count { break }
       let literal = literals[next]
-      // A literal behind the end is read as a part of the string.
+      // A string that ends where a literal would follow does not fit: decoding would append the literal.
       if literal.place > text.count { break }
       guard literal.place < text.count, text[place] == literal.byte else { return 0 }
       place &+= 1

@@ -41,10 +41,9 @@ struct DigitPattern {
 
   // MARK: Finding one
 
-  /// The pattern of a few strings, spread over the column; nil when they have none. Some may differ from the
-  /// others.
+  /// The pattern of a few strings, spread over the column; nil when they have none. One in eight may differ.
   ///
-  /// - Complexity: O(bytes of 32 strings); for prose, the bytes of a few places.
+  /// - Complexity: O(bytes of 32 strings); prose is recognized after a few places.
   init?(_ column: GatheredColumn, count: Int, span: (Int) -> TextSpan) {
     var sample: [SpellingView] = []
     sample.reserveCapacity(Self.sampleCount)
@@ -112,7 +111,7 @@ struct DigitPattern {
     return Usual(literals: literals, isSymbol: isSymbol)
   }
 
-  /// The pattern of all strings in the sample, as far as they are compared.
+  /// The pattern of all strings in the sample, as far as places are searched.
   private static func exact(_ sample: [SpellingView]) -> DigitPattern? {
     var pattern = DigitPattern(symbols: [], literals: [])
     var isSymbol = [Bool](repeating: false, count: 256)

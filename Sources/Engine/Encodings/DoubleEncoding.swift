@@ -67,7 +67,7 @@ struct DoubleEncoding {
     return misfits
   }
 
-  /// False when too many spellings are not numbers at all, which is cheap to find out.
+  /// False when too many spellings are not numbers at all; much cheaper than `scan`.
   private static func isLikely(_ column: GatheredColumn) -> Bool {
     var misfits = 0
     for row in 0..<column.rowCount where !column.isNull(row) {

@@ -1,7 +1,7 @@
-/// Symbols by all their bytes: an open-addressed hash table, at most half full.
+/// Finds symbols by all their bytes, in an open-addressed hash table that is at most half full.
 ///
-/// For tables in which many symbols begin alike, as with long hexadecimal numbers: otherwise every few bytes
-/// of text would mean walking a chain of them.
+/// For tables in which many symbols begin alike, as in long hexadecimal numbers: a chain of them would have
+/// to be walked at every few bytes of text.
 struct ExactSymbols: ~Copyable {
   // Not private: debug builds of the compiler fail for private elements of `Scratch`.
   struct Entry: BitwiseCopyable {

@@ -1,9 +1,9 @@
 /// Strings of hexadecimal digits that all have one length, and their literals at the same places:
 /// identifiers and hashes. `DigitPacker` reads all others, one byte after the other.
 ///
-/// First the digits of all strings are put side by side, then they become codes, sixteen at a time. Bytes
-/// that were written a moment ago, in other words than those in which they are read, would make the
-/// processor wait.
+/// `pack` first puts the digits of all strings side by side, and then turns them into codes, sixteen at a
+/// time. Doing both string by string would read bytes written a moment ago, in other words than those in
+/// which they were written, and the processor would wait.
 struct FixedDigits {
   /// Up to sixteen bytes without a literal: where they begin in a string, and among its digits.
   private struct Piece: BitwiseCopyable {
@@ -11,7 +11,7 @@ struct FixedDigits {
     let target: Int
   }
 
-  /// Bytes that are read and written behind the digits of all strings.
+  /// Bytes behind the digits of all strings that are read and written.
   static let slack = 16
 
   /// Codes of each string.
@@ -21,7 +21,8 @@ struct FixedDigits {
   private let pieces: [Piece]
   private let literals: ArraySlice<(place: Int, byte: UInt8)>
 
-  /// Nil when the symbols are not those digits, or there is nothing but literals.
+  /// Nil when the symbols are not the hexadecimal digits of one case, when strings of that length have
+  /// nothing but literals, or when they end where a literal would follow.
   ///
   /// - Parameter length: the bytes of each string, at least 1.
   init?(_ pattern: DigitPattern, length: Int) {
@@ -33,7 +34,7 @@ struct FixedDigits {
     self.length = length
     letter = symbols[10]
     literals = pattern.literals.prefix { $0.place < length }
-    // A literal right behind the end is one that the strings lack.
+    // Decoding would append a literal that follows right at the end, which the strings do not have.
     if pattern.literals.dropFirst(literals.count).first?.place == length { return nil }
     var pieces: [Piece] = []
     var (source, target) = (0, 0)
@@ -69,7 +70,7 @@ struct FixedDigits {
           let text = column.spelling(string)
           guard text.count == length, text.mayRead(length &+ Self.slack) else { return false }
           for literal in literals where text[literal.place] != literal.byte { return false }
-          // In order, so that each one replaces what the one before it has written too many.
+          // In order: each piece overwrites the surplus bytes of the piece before it.
           for piece in pieces {
             let bytes = text.pointer.loadUnaligned(
               fromByteOffset: piece.source, as: HexBlock.Bytes.self)
@@ -87,7 +88,7 @@ struct FixedDigits {
   private func encode(
     _ digits: UnsafeMutableRawPointer, count: Int, into output: inout OutputBuffer
   ) -> Bool {
-    // Behind the last one, too, there are digits.
+    // The last block is filled up with zeros, which are digits.
     digits.storeBytes(
       of: HexBlock.Bytes(repeating: 0x30), toByteOffset: count, as: HexBlock.Bytes.self)
     let target = output.reserve(count / 2 &+ 8)

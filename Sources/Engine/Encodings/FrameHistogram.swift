@@ -1,4 +1,4 @@
-/// How many numbers need how many bits, and the total length of their spellings.
+/// For each width in bits, how many numbers need it, and the total length of their spellings.
 struct FrameHistogram: ~Copyable {
   private var room = Scratch<Int>(capacity: 130)
 
@@ -9,11 +9,11 @@ struct FrameHistogram: ~Copyable {
 
   /// Adds the numbers of a column, minus `base`; none of them is below `base`.
   ///
-  /// Each of four consecutive rows has a table of its own, with count and length in one word: so an addition
-  /// does not wait for that of the row before, which mostly has the same width.
+  /// Each of four consecutive rows has a table of its own, with count and length in one word. An addition
+  /// then need not wait for that of the row before, which mostly has the same width.
   ///
   /// - Parameters:
-  ///   - marks: a scale for each row, or a mark for no number.
+  ///   - marks: a scale for each row, or a mark for a row without a number.
   ///   - scales: rows with other scales are left out.
   func add(
     _ numbers: UnsafePointer<Int64>, minus base: Int64, _ column: GatheredColumn,

@@ -4,7 +4,7 @@ import Base
 ///
 ///     i64  base
 ///     u8   width        0 to 64
-///     packed  number - base     (rowCount values of width bits; 0 for nulls and exceptions)
+///     packed  number - base     (a value of width bits for each number)
 struct FrameOfReference {
   static let headerSize = 9
 

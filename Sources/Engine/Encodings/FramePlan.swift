@@ -32,7 +32,7 @@ struct FramePlan {
     let scales = (scale ?? 0)...(scale ?? TypedScan.largestScale)
     let deltas: DeltaPlan
     let maximum: Int64
-    // Nulls have numbers that make no difference.
+    // Nulls have the number of another row, which changes neither bounds nor differences.
     let isDense = scan.misfits == 0 && (scale == nil || scan.singleScale == scale)
     let (range, overflow) = scan.high.subtractingReportingOverflow(scan.low)
     if isDense, !overflow {
@@ -75,7 +75,7 @@ struct FramePlan {
     }
   }
 
-  /// Whether at most so many numbers need as many bits as the largest one. Most often the first rows say no.
+  /// True when at most `most` numbers need `widest` bits. The first rows usually decide that more do.
   private static func hasFew(
     ofWidth widest: Int, _ scan: TypedScan, minus base: Int64, _ rowCount: Int,
     fitting scales: ClosedRange<UInt8>, most: Int
@@ -90,7 +90,7 @@ struct FramePlan {
       let end = min(row &+ 128, rowCount)
       while row < end {
         let fits: UInt64 = marks[row] &- lowest <= span ? 1 : 0
-        // A fitting number is at most the largest, so only its highest bit is left.
+        // A fitting number has at most `widest` bits, so the shift leaves only its highest one.
         count &+= (UInt64(bitPattern: numbers[row] &- base) &>> shift) & fits
         row &+= 1
       }
@@ -99,7 +99,7 @@ struct FramePlan {
     return true
   }
 
-  /// Bounds and differences when some rows have no fitting number; nil when there are too many of these.
+  /// Bounds and differences when some rows have no fitting number; nil when too many have none.
   private static func scatteredBounds(
     _ column: GatheredColumn, _ scan: TypedScan, _ scales: ClosedRange<UInt8>,
     _ misfits: inout PackedStringsPlan
@@ -125,7 +125,7 @@ struct FramePlan {
     return (minimum, maximum, deltas)
   }
 
-  /// The cost of exceptions before their shortest length is known.
+  /// The exceptions with bounds instead of their shortest and longest length, which are not known yet.
   private static func priced(
     _ misfits: PackedStringsPlan, _ column: GatheredColumn
   ) -> PackedStringsPlan {
@@ -134,7 +134,7 @@ struct FramePlan {
       maximum: misfits.count == 0 ? 0 : column.lengths.maximum)
   }
 
-  /// Tries every width from the one that fits all numbers down to 0.
+  /// Tries every width from the one that fits all numbers downwards, while the exceptions are not too many.
   private mutating func choosePlain(
     _ column: GatheredColumn, _ misfits: PackedStringsPlan, _ widest: Int,
     _ histogram: borrowing FrameHistogram
@@ -164,7 +164,7 @@ struct FramePlan {
     }
   }
 
-  /// Sets the number of a row that has none, such that it costs little.
+  /// Gives a row without a number one that costs few bits.
   ///
   /// - Parameter row: a null or an exception; all rows before it have their numbers.
   @inline(__always)

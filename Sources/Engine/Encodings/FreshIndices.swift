@@ -48,7 +48,7 @@ struct FreshIndices {
     bits.load(fromByteOffset: row &>> 3, as: UInt8.self) &>> UInt8(row & 7) & 1 != 0
   }
 
-  /// How many rows before this one are the first of their entry.
+  /// How many rows before this one are the first with their entry.
   private func rank(_ row: Int) -> Int {
     let block = row &>> Self.blockShift
     var rank = block == 0 ? 0 : Int(truncatingIfNeeded: ranks[block &- 1])
@@ -147,7 +147,7 @@ struct FreshIndices {
         row &+= 1
       }
       row &+= 1
-      // Null has the largest index.
+      // Null, `UInt32.max` in `dictionary`, is stored as the number of entries.
       return UInt64(truncatingIfNeeded: min(Int(dictionary.indices[row &- 1]), count))
     }
   }

@@ -159,8 +159,7 @@ struct PackedStringsPlan {
       &+ BitPacking.byteCount(total, width: bits)
   }
 
-  /// Writes the strings of the column's fields that `span` names for 0..<`count`; a null span
-  /// counts as an empty string.
+  /// Writes the strings whose fields `span` returns for 0..<`count`; null counts as an empty string.
   func write(
     _ column: GatheredColumn, into output: inout OutputBuffer, span: (Int) -> TextSpan
   ) {

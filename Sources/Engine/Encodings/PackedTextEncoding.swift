@@ -1,6 +1,7 @@
 import Base
 
-/// Encodings 5 and 8: the spellings back to back, as they are or compressed by a symbol table.
+/// Encodings 5 and 8: the spellings back to back, as they are (5) or compressed by a table of symbols or
+/// digits (8).
 ///
 ///     marks               `RowMarks`; exceptions only where compressed
 ///     strings             `StoredStrings`, one for each row (empty for null and exceptions)

@@ -7,7 +7,7 @@ import Base
 ///     if the segment has nulls:       (rowCount + 7) / 8 bytes, bit set = null
 ///     if it has exceptions:           u32 count, u8 rowWidth, packed rows (ascending), PackedStrings
 ///
-/// The packed number of a null row or an exception is 0 and has no meaning.
+/// The number stored for a null row or an exception has no meaning.
 struct RowMarks {
   private let rowCount: Int
   private let nulls: UnsafeRawPointer?
@@ -68,7 +68,7 @@ struct RowMarks {
 
   /// Calls `body` for every exception, in stored order; rows beyond the cluster are left out.
   ///
-  /// Ends early when spellings overlap, which only damaged ones do: so a caller never copies more than is
+  /// Stops when spellings overlap, which only damaged ones do, so that a caller never copies more than is
   /// stored.
   func forEachException(_ body: (_ row: Int, _ spelling: UnsafeRawBufferPointer) -> Void) {
     guard let exceptions else { return }

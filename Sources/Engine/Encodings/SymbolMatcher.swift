@@ -25,8 +25,8 @@ struct Symbol: Equatable, BitwiseCopyable {
 /// are found in a table of all pairs of bytes.
 struct SymbolMatcher: ~Copyable {
   struct Match {
-    /// The code; where no symbol fits, the byte's: the byte itself when codes are wide, otherwise the byte
-    /// plus 256.
+    /// The symbol's code. Where no symbol fits, the byte's code: the byte itself when codes are wide,
+    /// otherwise the byte plus 256.
     let code: Int
     let length: Int
   }
@@ -37,7 +37,8 @@ struct SymbolMatcher: ~Copyable {
     var mask: UInt64
     var code: UInt16
     var length: UInt16
-    /// The next slot of the chain, 0 at its end; or the lengths of its symbols, with a mark.
+    /// The next slot of the chain, 0 at its end. For a chain moved to `exact`, the lengths of its symbols
+    /// with `lengthsMark`.
     var next: UInt32
 
     /// Matches nothing: no masked word is 1.
@@ -201,7 +202,7 @@ struct SymbolMatcher: ~Copyable {
 
   /// Compresses a string to `target` and returns the compressed length.
   ///
-  /// - Precondition: `target` has room for 2 bytes for each of the string, and 8 more.
+  /// - Precondition: `target` has room for 2 bytes for each byte of the string, and 8 more.
   @inline(__always)
   borrowing func compress(_ text: SpellingView, to target: UnsafeMutableRawPointer) -> Int {
     if width == .wide { return compressWide(text, to: target) }

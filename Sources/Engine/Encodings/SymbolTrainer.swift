@@ -25,7 +25,7 @@ struct SymbolTrainer: ~Copyable {
     var symbol: Symbol
     var uses: Int
 
-    /// Bytes that it covers; more for a single byte, which costs two bytes without a code.
+    /// The bytes that it covers. A single byte counts as eight, since without a code it costs two bytes.
     var gain: Int { uses &* (symbol.length == 1 ? 8 : symbol.length) }
   }
 
@@ -58,7 +58,7 @@ struct SymbolTrainer: ~Copyable {
       let isLast = part >= 128
       self.count(matcher, part: part, joins: !isLast)
       collect(matcher, least: max(limits.leastPairs * part / 128, 1))
-      // How much a symbol must cover in the sample to pay for its place in the table.
+      // Only the last table is stored, so only its symbols must pay for their places.
       let scale = isLast ? max(1, total / max(sample.count, 1)) : .max
       matcher.load(best(limits.width, scale: scale), width: limits.width)
     }

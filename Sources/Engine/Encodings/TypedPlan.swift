@@ -89,7 +89,7 @@ struct TypedPlan {
     }
   }
 
-  /// Writes the segment. Overwrites those of the scan's numbers and scales that are not stored.
+  /// Writes the segment. Replaces the scan's numbers and scales in rows that are null or exceptions.
   ///
   /// - Precondition: `exceptions` has room for every row.
   func write(

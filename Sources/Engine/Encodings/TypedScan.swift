@@ -44,8 +44,8 @@ struct TypedScan {
     let scaleSummaries: UnsafeMutablePointer<ScaleSummary>
   }
 
-  /// False when so many spellings begin neither like a number nor like a date of digits that neither `scan`
-  /// nor `DoubleEncoding` would take the column, except as dates with a month's name.
+  /// False when more spellings than may be exceptions begin neither like a number nor like a date of digits.
+  /// The column is then tried only as dates with a month's name.
   ///
   /// A few rows are enough to recognize text: reading it as every kind in turn took a tenth of an import's
   /// encoding.
@@ -72,7 +72,7 @@ struct TypedScan {
   static func scan(_ column: GatheredColumn, _ room: Room) -> (TypedScan?, mayBeNumbers: Bool) {
     guard column.valueCount > 0 else { return (nil, true) }
     var decimals = TypedScan(kind: .decimals, room)
-    // A column that is read as decimals may be numbers: `mayBeNumbers` need not be asked first.
+    // What is read as decimals may be numbers; `mayBeNumbers` would only repeat that.
     let beginsWithNumber = column.firstSpelling.map(beginsLikeNumber) ?? false
     if beginsWithNumber, decimals.fillDecimals(column) { return (decimals, true) }
     guard mayBeNumbers(column) else { return (scanWrittenDates(column, room), false) }
@@ -149,7 +149,7 @@ struct TypedScan {
 
   @inline(never)
   private mutating func fillDecimals(_ column: GatheredColumn) -> Bool {
-    // A copy, whose parts need not be loaded again for every row.
+    // The parts of a local copy need not be loaded again for every row.
     let values = column
     return fill(values) { values.decimal($0) }
   }
@@ -160,7 +160,7 @@ struct TypedScan {
     _ column: GatheredColumn, _ parse: (TextSpan) -> ScaledNumber
   ) -> Bool {
     let allowed = column.maximumExceptions
-    // Not those of `self` and the column, which would be loaded again after every store.
+    // Local copies: the parts of `self` and the column would be loaded again after every store.
     let (spans, numbers, scales) = (column.spans, numbers, scales)
     var misfits = 0
     var mask: UInt32 = 0
@@ -196,8 +196,8 @@ struct TypedScan {
 
   private func summarizeScales(_ column: GatheredColumn) {
     scaleSummaries.update(repeating: ScaleSummary(), count: Self.summaryCount)
-    // No branch for each row: nulls and misfits are summed up, too. Rows take turns in four places: in one,
-    // each would wait until the one before is stored.
+    // Sums up nulls and misfits, too, so that no row needs a branch. Rows take turns in four places: in one
+    // place, each row would wait until the one before is stored.
     for row in 0..<column.rowCount {
       let place = scaleSummaries + (Int(scales[row] & 31) | (row & 3) &<< 5)
       let number = numbers[row]
@@ -236,8 +236,8 @@ struct TypedScan {
 
   var largestScale: UInt8 { UInt8(truncatingIfNeeded: 31 &- scaleMask.leadingZeroBitCount) }
 
-  /// Takes over the numbers of `other` converted to its largest scale, as `DecimalEncoding` stores them
-  /// trimmed; false when too many end with a zero behind the point, or become too large.
+  /// Fills in the numbers of `other`, converted to its largest scale, as `DecimalEncoding` stores them
+  /// trimmed. False when too many end with a zero behind the point, or become too large.
   mutating func fill(trimming other: TypedScan, _ column: GatheredColumn) -> Bool {
     let scales = Int(Self.largestScale) &+ 1
     let misfits = withUnsafeTemporaryAllocation(of: Int64.self, capacity: scales) { factors in
@@ -288,9 +288,9 @@ struct TypedScan {
     return misfits
   }
 
-  /// Whether 10 divides a number, without a branch on its last bit: then the product with the inverse of 5
-  /// (modulo 2^64), rotated by one bit, is a tenth of it, and otherwise larger than any tenth; see Hacker's
-  /// Delight, 10-17.
+  /// True when 10 divides the number, without a branch on its last bit. The product with the inverse of 5
+  /// (modulo 2^64), rotated by one bit, is then a tenth of the number, and otherwise larger than any tenth;
+  /// see Hacker's Delight, 10-17.
   @inline(__always)
   private static func endsWithZero(_ number: Int64) -> Bool {
     let fifth = number.magnitude &* 0xCCCC_CCCC_CCCC_CCCD

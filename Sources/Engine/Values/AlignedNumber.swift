@@ -4,17 +4,17 @@
 
 /// Reads canonical decimals of up to 16 bytes, aligned to their ends.
 ///
-/// So numbers of all lengths are read alike: bytes before the digits are masked, and a point is removed by
-/// moving up the bytes before it. Most rows of a column then take the same branches, whatever their lengths.
-/// x86-64 has the instructions to do so with all sixteen bytes at once (`ByteMasks`); elsewhere, two words of
-/// eight are read. Measured on 20 columns of numbers, the former takes a quarter less.
+/// Numbers of all lengths are read alike: bytes before the digits are masked, and a point is removed by
+/// moving up the bytes before it. Most rows of a column then take the same branches. On x86-64, instructions
+/// process all sixteen bytes at once (`ByteMasks`); elsewhere, two words of eight are read. The former takes
+/// a quarter less time, measured on 20 columns of numbers.
 enum AlignedNumber {
   static let mostBytes = 16
   private static let zeros: UInt64 = 0x3030_3030_3030_3030
   /// The value of a point after the step that turns `0` into zero.
   private static let point: UInt64 = 0x2E ^ 0x30
 
-  /// The same as `NumberSpelling.parseCanonical`.
+  /// Reads what `NumberSpelling.parseCanonical` reads.
   ///
   /// - Precondition: `count` is 1 to `mostBytes`, and `mostBytes` bytes before `end`, where the spelling
   ///   ends, may be read.
@@ -29,13 +29,13 @@ enum AlignedNumber {
     #endif
   }
 
-  /// The same without those instructions; the tests compare the two.
+  /// `parse` without those instructions; the tests compare the two.
   @inline(__always)
   static func portableParse(_ end: UnsafeRawPointer, count: Int) -> ScaledNumber {
     parse(end, count, digits)
   }
 
-  /// - Parameter digits: reads the bytes after the sign; the result is as that of `digits`.
+  /// - Parameter digits: reads the bytes after the sign, as the function `digits` does.
   @inline(__always)
   private static func parse(
     _ end: UnsafeRawPointer, _ count: Int,
@@ -58,9 +58,9 @@ enum AlignedNumber {
       mantissa: Int64(truncatingIfNeeded: mantissa), scale: UInt8(truncatingIfNeeded: scale))
   }
 
-  /// The value of the last `length` bytes: digits, with a point among them or none.
+  /// Reads the last `length` bytes, digits with a point among them or none, into `magnitude`.
   ///
-  /// - Returns: how many digits were behind the point; -1 when there is anything else.
+  /// - Returns: the number of digits behind the point; -1 when the bytes are anything else.
   @inline(__always)
   private static func digits(
     _ end: UnsafeRawPointer, _ length: Int, _ magnitude: inout UInt64
@@ -102,20 +102,21 @@ enum AlignedNumber {
     return marks(high) == 0 ? 15 &- Int(truncatingIfNeeded: place &>> 3) : -1
   }
 
-  /// Removes the byte at a place: those below it move up.
+  /// Removes the byte at a place: the bytes below it move up.
   @inline(__always)
   private static func closed(_ word: UInt64, _ place: UInt64) -> UInt64 {
     let above = UInt64.max &<< place
     return word & (above &<< 8) | (word & ~above) &<< 8
   }
 
-  /// The highest bits of all bytes that are no digits; above the first of them also of others.
+  /// Marks each byte that is not a digit by its highest bit; above the first of them, digits may be marked,
+  /// too.
   @inline(__always)
   private static func marks(_ word: UInt64) -> UInt64 {
     (word | (word &+ 0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080
   }
 
-  /// The last bytes; zero before them.
+  /// The last `count` bytes, with zeros before them.
   ///
   /// - Precondition: `count` is 1 to 8.
   @inline(__always)

@@ -5,7 +5,7 @@
 /// leave it out. A minus or plus comes first, or between the two; parentheses around everything also mean a
 /// minus. A share is a hundredth of its number; only 0 may lack the percent sign.
 struct AmountPattern: Sendable, Hashable {
-  /// Empty: there is none.
+  /// Empty when there is none.
   let symbol: [UInt8]
   let numbers: NumberPattern
 
@@ -77,7 +77,7 @@ struct AmountPattern: Sendable, Hashable {
     return isNegative ? number.negated : number
   }
 
-  /// The spelling under which a column of this notation keeps a number: one that is read as this number.
+  /// A spelling that a column of this notation reads as the number.
   func spelling(of number: ExactDecimal) -> [UInt8] {
     var number = number
     var exponent = ""
@@ -145,7 +145,7 @@ private struct Rest {
   }
 
   mutating func dropBlanks() {
-    // Only blanks begin with one of these bytes.
+    // Cheaper than comparing: every blank begins with one of these bytes.
     while start < end, [0x20, 0xC2, 0xE2].contains(spelling[start]),
       Self.blanks.contains(where: { take($0) })
     {}

@@ -75,7 +75,7 @@ package enum Bytes {
     return false
   }
 
-  /// - Precondition: the text has at least as many bytes behind `place`.
+  /// - Precondition: the text has as many bytes as the part from `place` on.
   private static func isPart(
     _ text: UnsafeRawBufferPointer, at place: Int, _ part: [UInt8]
   ) -> Bool {

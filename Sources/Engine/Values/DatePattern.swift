@@ -169,7 +169,7 @@ package struct DatePattern: Sendable, Hashable {
     parse(SpellingView(spelling)) != nil
   }
 
-  /// Microseconds since 1970, of midnight when there is no time, and since midnight when there is no date.
+  /// Microseconds since 1970, of midnight when the pattern has no time; since midnight when it has no date.
   /// Nil when the pattern does not fit, or the calendar has no such moment.
   func parse(_ spelling: SpellingView) -> Int64? {
     var fields = Fields()
@@ -313,7 +313,8 @@ private enum EnglishNames {
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
   ]
 
-  /// The index of the name at a place in the spelling, whole or its first three letters.
+  /// The place in `names` of the name at an index, whole or its first three letters. Moves the index behind
+  /// the name.
   static func match(
     _ names: [String], _ spelling: SpellingView, _ index: inout Int
   ) -> Int? {

@@ -1,4 +1,4 @@
-/// The spelling of the date-times of one column, as far as the moment does not determine it.
+/// How the date-times of one column are spelled, where the moment leaves a choice.
 struct DateTimeStyle: Equatable, Sendable {
   enum Zone: UInt8, Sendable {
     case none = 0

@@ -1,4 +1,5 @@
-/// How a date is spelled. Readers take all but the first as text; they are dates only in storage.
+/// How a date is spelled. A column without a notation reads all but the first as text; they are dates only in
+/// storage.
 enum DateStyle: UInt8, Sendable, CaseIterable {
   /// `2018-08-03`
   case iso = 0
@@ -21,7 +22,7 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
   /// `03-Aug-2018`
   case dashedDayMonthYear = 9
 
-  /// From the shortest spelling (`May 3, 2018` is longer) to the longest, `September 30, 2018`.
+  /// The lengths of all spellings: `3 May 2018` has 10 bytes, `September 30, 2018` has 18.
   static let lengths = 10...18
 
   private enum Part {

@@ -1,6 +1,6 @@
 /// Sixteen bytes, and which of them are hexadecimal digits.
 ///
-/// Plain comparisons of vectors, which all processors have.
+/// Only compares vectors, which all processors can.
 struct HexBlock {
   typealias Bytes = SIMD16<UInt8>
 
@@ -15,7 +15,7 @@ struct HexBlock {
     self.init(numerals: bytes, letters: bytes, letter)
   }
 
-  /// Letters of both cases.
+  /// Takes letters of both cases.
   @inline(__always)
   init(_ bytes: Bytes) {
     self.init(numerals: bytes, letters: bytes | Bytes(repeating: 0x20), 0x61)

@@ -1,6 +1,6 @@
 import Base
 
-/// Numbers with more digits than a double needs: a program's output of a double, or something else.
+/// Tells whether a number with more digits than a double needs is a program's output of a double.
 ///
 /// 17 significant digits identify every double, and zeros at the end add nothing. `numpy.savetxt` prints 19
 /// digits, and `%.20f` more; the digits behind the 17th are then the double's own. An identifier with a point

@@ -1,5 +1,5 @@
-/// How the values of a column are spelled when it is not the way that `Value.init(spelling:type:)` reads:
-/// `August 3, 2018`, `1.234,5`, `yes`.
+/// How a column's values are spelled where `Value.init(spelling:type:)` does not read them: `August 3, 2018`,
+/// `1.234,5`, `yes`.
 ///
 /// A database keeps spellings, so that imported text comes back unchanged; the notation, which is part of the
 /// column, says what they mean. Patterns are
@@ -197,8 +197,8 @@ public final class Notation: Sendable {
 
   // MARK: Writing
 
-  /// The value that the column keeps: a text that is read as this value, when its canonical spelling would be
-  /// read as another one.
+  /// What the column keeps for a value: the value itself, or a text that is read as the value when the
+  /// canonical spelling would be read as another one.
   package func stored(_ value: Value) -> Value {
     if case .amounts(let pattern) = kind, case .decimal(let decimal) = value {
       return .text(String(decoding: pattern.spelling(of: decimal), as: UTF8.self))

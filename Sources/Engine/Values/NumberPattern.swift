@@ -4,7 +4,7 @@
 /// thousands are separated, by the same byte, or none are. A blank also stands for no-break spaces.
 struct NumberPattern: Sendable, Hashable {
   let decimal: UInt8
-  /// Nil: there is none.
+  /// Nil when there is none.
   let thousands: UInt8?
 
   static let separators: [UInt8] = Array(",. '_".utf8)
@@ -60,7 +60,7 @@ struct NumberPattern: Sendable, Hashable {
       take(spelling[0])
       index = 1
     }
-    // Digits since the sign or the last separator, and that separator's width in bytes.
+    // Digits since the sign or the last separator, and that separator.
     var digits = 0
     var separator: Separator?
     while index < spelling.count {

@@ -14,8 +14,8 @@ extension ScaledNumber {
   /// it takes more than four of them, or more than 15 digits.
   ///
   /// A number of 15 digits and the power of ten are exact doubles, so their quotient is the double nearest to
-  /// the number (see `exactDouble`). No two numbers of 15 digits have the same one, so there is no shorter
-  /// spelling than the first that is found.
+  /// the number (see `exactDouble`). Different numbers of 15 digits give different doubles, so no spelling is
+  /// shorter than the first that is found.
   @inline(__always)
   init?(shortest double: Double) {
     // Also for NaN; and there is no -0 among integers.

@@ -38,7 +38,7 @@ enum PlainSpelling {
     read(spelling, UniqueIdentifier.parse)
   }
 
-  /// Whether `uuid` finds one.
+  /// True when `uuid` would find one.
   @inline(never)
   static func isUUID(_ spelling: SpellingView) -> Bool {
     read(spelling) { UniqueIdentifier.isSpelled($0) ? true : nil } ?? false

@@ -64,7 +64,7 @@ package struct Reading: Sendable, Hashable {
     return PlainSpelling.decimal(view)
   }
 
-  /// True when the spelling has a value. Unlike a `Value`, that needs no memory.
+  /// True when the spelling has a value. For decimals and UUIDs this needs no memory, unlike a `Value`.
   package func reads(_ spelling: UnsafeRawBufferPointer) -> Bool {
     switch type {
     case .decimal: decimal(spelling) != nil

@@ -71,7 +71,7 @@ struct SpellingView {
     return word
   }
 
-  /// All of a spelling of up to 16 bytes, when its length is known.
+  /// The first and the last bytes; with the length, they determine a spelling of up to 16 bytes.
   @inline(__always)
   var ends: SpellingEnds {
     guard mayRead(8) else {

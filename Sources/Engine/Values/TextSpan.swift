@@ -3,8 +3,8 @@
 /// Eight bytes, so that a parser's matrix of spans (row by row) stays small. An empty spelling has length 0;
 /// null has a mark of its own.
 ///
-/// `@usableFromInline`, as its properties: without it, other modules call what is `@inlinable` here for every
-/// field.
+/// `@usableFromInline`, like its properties: without it, other modules would call the `@inlinable` members
+/// for every field.
 @usableFromInline
 package struct TextSpan: Sendable, Equatable, BitwiseCopyable {
   @usableFromInline package var offset: UInt32

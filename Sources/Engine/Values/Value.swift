@@ -261,7 +261,7 @@ extension String {
     let isDone: Void? = utf8.withContiguousStorageIfAvailable {
       hasher.combine(bytes: UnsafeRawBufferPointer($0))
     }
-    // Strings of other runtimes.
+    // Strings of other runtimes may have no contiguous UTF-8.
     if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
     hasher.combine(0xFF as UInt8)
   }

@@ -1,5 +1,5 @@
-// `Codable` for the engine's own types with other encoders, such as JSON's: as texts in their own spelling. A
-// table stores them as values of their types.
+// `Codable` for the engine's own types. Encoders such as JSON's get texts in the types' own spellings; a
+// table stores values of the types.
 
 extension CalendarDate: Codable {
   /// - Throws: `DecodingError` when it is not a text spelled `YYYY-MM-DD`, or not a day.

@@ -46,7 +46,7 @@ package struct WideNumber: Sendable, Hashable {
     return head < .max ? WideNumber(head: head + 1, body: 0) : nil
   }
 
-  /// The next lower one; nil before the lowest.
+  /// The next lower number; nil before the lowest.
   var previous: WideNumber? {
     if body > 0 { return WideNumber(head: head, body: body - 1) }
     return head > 0 ? WideNumber(head: head - 1, body: .max) : nil
