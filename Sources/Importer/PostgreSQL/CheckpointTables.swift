@@ -1,5 +1,5 @@
-/// The statements of the tables in which a server keeps the checkpoints of imports. They are in the schema of
-/// the loaded table:
+/// The statements of the tables in which a server keeps the checkpoints of imports, in the schema of the
+/// loaded table:
 ///
 /// - `sheaf_input`: each input, the process that works on it, its epoch, and its counts once it is done.
 /// - `sheaf_lease`: the time until which no other process may take the input. It has a row of its own, so
@@ -94,7 +94,7 @@ struct RowCounts: Sendable, Equatable {
     left.rejected &+= right.rejected
   }
 
-  /// Every record is accounted for.
+  /// True when the counts of the results add up to the number of records.
   var isWhole: Bool { records == imported &+ updated &+ skipped &+ unchanged &+ rejected }
 }
 
@@ -123,7 +123,7 @@ struct StoredRange: Sendable, Equatable {
     self.counts = counts
   }
 
-  /// Whether it holds exactly the records of a range: their bytes too.
+  /// True when the stored range has the range's records, with the same bytes.
   func isOf(_ range: CopyRange) -> Bool {
     firstRecord == range.firstRecord && counts.records == range.recordCount
       && byteStart == range.byteStart && byteEnd == range.byteEnd

@@ -1,5 +1,5 @@
-/// The ranges of a claimed input on their way to the server: ranges that it already has are skipped, lanes
-/// commit the others, and the lease is renewed meanwhile.
+/// Sends the ranges of a claimed input to the server: skips ranges that the server has, lets lanes commit the
+/// others, and renews the lease meanwhile.
 ///
 /// Thread rule: used by one thread, which hands over ranges in the order of the input.
 final class ClaimedLoad {
@@ -11,7 +11,7 @@ final class ClaimedLoad {
   private let before: RowCounts
   /// The server's ranges after the first missing one, by their first records.
   private var stored: [Int: StoredRange]
-  /// The number of ranges that the server has or that were handed over.
+  /// The number of ranges that the server had, or that were handed to lanes.
   private var rangeCount: Int
 
   /// - Parameter lanes: the maximum number of connections.
@@ -33,19 +33,19 @@ final class ClaimedLoad {
   var counts: RowCounts { team.counts }
   /// The number of ranges that this process has committed.
   var committed: Int { team.committed }
-  /// The counts that the server has of the input, by whichever process.
+  /// The counts that the server has of the input, whichever process committed them.
   var allCounts: RowCounts {
     var counts = before
     counts += team.counts
     return counts
   }
 
-  /// Whether the server has the range with this first record.
+  /// True when the server has the range that begins with this record. Call it before `submit`.
   func has(_ firstRecord: Int) -> Bool { stored[firstRecord] != nil }
 
   /// Hands a range to a lane, unless the server has it.
   ///
-  /// - Parameter shouldStop: asked while it waits.
+  /// - Parameter shouldStop: called while the call waits for a lane; true ends the wait.
   /// - Returns: false when `shouldStop` returned true and the range will not be committed.
   /// - Throws: as `LaneTeam.submit`; `ImportError.inputChanged` when the server's range has other bytes.
   func submit(_ range: CopyRange, shouldStop: () -> Bool) throws -> Bool {

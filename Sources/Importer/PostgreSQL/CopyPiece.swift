@@ -3,7 +3,7 @@ import Engine
 /// A chunk of records as text for `COPY`: a plain value, passed from a parser's thread to the thread that
 /// combines pieces into ranges.
 struct CopyPiece: Sendable {
-  /// Kept for the records that the server may refuse.
+  /// Needed for the records that the server may refuse.
   let chunk: Chunk
   let file: String
   let firstRecord: Int
@@ -17,7 +17,7 @@ struct CopyPiece: Sendable {
   /// The nulls of each column.
   let nulls: [Int]
   let tolerances: Tolerances
-  /// The position at which the input continues after it.
+  /// The offset in the input at which the next chunk begins.
   let byteEnd: Int
   let lineEnd: Int
   /// Of the input's bytes up to `byteEnd`.
@@ -34,7 +34,7 @@ struct CopyPiece: Sendable {
     return start..<(rows.isEmpty ? start : Int(rowEnds[rows.upperBound - 1]))
   }
 
-  /// The reject of a row that the server does not take.
+  /// The reject for a row that the server refuses.
   func reject(_ row: Int, reason: String) -> Reject {
     let place = places[row]
     return Reject(
@@ -53,7 +53,7 @@ struct CopyPiece: Sendable {
 final class CopyPieceBuilder {
   private let plan: ImportPlan
   private let fields: [CopyField]
-  // Read for each field of each row: kept apart from `fields`, so that nothing is retained for it.
+  // Read for each field of each row; without `fields` around them, nothing is retained for that.
   private let shortcuts: [CopyField.Shortcut]
   private let isNullable: [Bool]
   private let isKey: [Bool]
@@ -124,7 +124,7 @@ final class CopyPieceBuilder {
     _ row: Int, _ matrix: RowMatrix, _ spans: UnsafePointer<TextSpan>,
     _ memory: UnsafeRawBufferPointer, _ parsed: ParsedChunk, _ rows: inout Rows
   ) -> Bool {
-    // A chunk's records may have fewer surplus fields than the table has columns for, or more.
+    // The chunk's longest record may have fewer surplus fields than the table has columns for, or more.
     guard let plainRows, matrix.columnCount == fields.count else { return false }
     let index = matrix.recordIndex(row)
     let record = parsed.record(index)
@@ -148,7 +148,7 @@ final class CopyPieceBuilder {
       places.reserveCapacity(capacity)
     }
 
-    /// Notes a row, and the place of its record.
+    /// Notes where a row ends in the text, and the place of its record.
     @inline(__always)
     mutating func end(
       at count: Int, _ index: Int, _ record: RecordInfo, _ parsed: ParsedChunk
@@ -169,7 +169,7 @@ final class CopyPieceBuilder {
     let start = text.count
     let index = matrix.recordIndex(row)
     let own = spans + row * matrix.columnCount
-    // A chunk's records may have fewer surplus fields than the table has columns for, or more.
+    // The chunk's longest record may have fewer surplus fields than the table has columns for, or more.
     func span(_ column: Int) -> TextSpan { column < matrix.columnCount ? own[column] : .null }
     for column in fields.indices {
       let span = span(column)
@@ -261,7 +261,8 @@ struct CopyRange: Sendable {
   private(set) var rowCount = 0
   private(set) var rejects: [Reject] = []
 
-  /// A range ends once its input has so many bytes, however long its records are: this bounds the memory.
+  /// A range ends once its input has this many bytes, however long its records are, so that memory stays
+  /// bounded.
   static let mostBytes = 16 << 20
 
   init(firstRecord: Int, byteStart: Int) {
@@ -280,8 +281,8 @@ struct CopyRange: Sendable {
   var lineEnd: Int { pieces.last?.lineEnd ?? 1 }
   var checksum: UInt64 { pieces.last?.checksum ?? 0 }
 
-  /// Whether the range is to end here: the number of records is a multiple of the batch size, or it has
-  /// enough bytes. This depends on the input and the batch size alone.
+  /// True when the range ends here: the number of the last record is a multiple of the batch size, or the
+  /// range has enough bytes. This depends on the input and the batch size alone.
   func isFull(batchRecords: Int) -> Bool {
     recordCount > 0
       && ((firstRecord - 1 + recordCount) % batchRecords == 0
@@ -309,7 +310,7 @@ struct CopyRange: Sendable {
     }
   }
 
-  /// The reject of a row that the server does not take.
+  /// The reject for a row that the server refuses.
   func reject(_ row: Int, reason: String) -> Reject? {
     var first = 0
     for piece in pieces {

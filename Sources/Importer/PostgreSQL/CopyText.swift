@@ -6,7 +6,7 @@ import Engine
 final class CopyText {
   /// Plain memory: fields of about ten bytes are appended one by one, and an array would double the cost.
   ///
-  /// Unchecked: confined to a thread, and nothing is called while it is changed.
+  /// Unchecked: one thread uses it, and changing it calls no other code.
   @exclusivity(unchecked) private var memory: UnsafeMutablePointer<UInt8>
   @exclusivity(unchecked) private var capacity: Int
   @exclusivity(unchecked) private(set) var count = 0
@@ -66,7 +66,7 @@ final class CopyText {
     put(0x4E)
   }
 
-  /// Writes bytes of which none has a meaning in the format.
+  /// Writes bytes that have no meaning in the format.
   func writePlain(_ bytes: UnsafeRawBufferPointer) {
     makeRoom(for: bytes.count)
     if let base = bytes.baseAddress {
@@ -81,7 +81,7 @@ final class CopyText {
   ///
   /// - Parameters:
   ///   - most: the maximum number of bytes that it writes, including those that are dropped.
-  ///   - body: gets the place, and returns the number of bytes to keep.
+  ///   - body: gets the address, and returns the number of bytes to keep.
   /// - Returns: whether anything was written.
   @inline(__always)
   func write(most: Int, _ body: (UnsafeMutableRawPointer) -> Int?) -> Bool {
@@ -91,7 +91,7 @@ final class CopyText {
     return true
   }
 
-  /// Whether no byte has a meaning in the format; false also for other control characters.
+  /// True when no byte has a meaning in the format; false also for other control characters.
   static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let base = bytes.baseAddress else { return true }
     guard bytes.count >= 8 else { return short(bytes).map { !hasMeaning($0) } ?? true }
@@ -100,7 +100,7 @@ final class CopyText {
       if hasMeaning(base.loadUnaligned(fromByteOffset: index, as: UInt64.self)) { return false }
       index &+= 8
     }
-    // The last eight overlap those before.
+    // The last eight bytes, some of which were tested before.
     return !hasMeaning(base.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self))
   }
 
@@ -155,7 +155,7 @@ final class CopyText {
     return count == 1 ? part(0, UInt8.self) | blanks << 8 : nil
   }
 
-  /// Whether one of eight bytes is a backslash or below the blank: all bytes with a meaning are.
+  /// True when one of eight bytes is a backslash or below the blank, as all bytes with a meaning are.
   @inline(__always)
   private static func hasMeaning(_ word: UInt64) -> Bool {
     let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
@@ -281,8 +281,8 @@ struct CopyField: Sendable {
     return nil
   }
 
-  /// Whether the field is a plain number: up to 16 digits, with or without a minus, at most one point between
-  /// them, and no leading zero. Most numbers with fractions are.
+  /// True for a plain number of up to 16 bytes: digits without a leading zero, at most one point between
+  /// them, with or without a minus. Most numbers with fractions are.
   @inline(__always)
   static func isPlainNumber(_ field: UnsafeRawBufferPointer) -> Bool {
     guard field.count > 0, field.count <= 16 else { return false }
@@ -305,8 +305,8 @@ struct CopyField: Sendable {
     return field[first] != 0x30 || first == 0 && (field.count == 1 || field[1] == 0x2E)
   }
 
-  /// Whether the field is a plain integer: few enough digits for 64 bits, with or without a minus, and no
-  /// leading zero. Most integers are.
+  /// True for a plain integer: few enough digits for 64 bits, with or without a minus, and no leading zero.
+  /// Most integers are.
   @inline(__always)
   static func isPlainInteger(_ field: UnsafeRawBufferPointer) -> Bool {
     var index = 0

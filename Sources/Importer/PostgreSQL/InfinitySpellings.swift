@@ -12,13 +12,15 @@ struct InfinitySpellings: Sendable {
     hasNumbers = isNumber.contains(true)
   }
 
-  /// Part of every spelling of an infinity, after the sign.
+  /// The server's spelling of an infinity, after the sign.
   private static let server = Array("Infinity".utf8)
   private static let own = Array("inf".utf8)
 
-  /// Calls `body` with a row of CSV, as the server writes it.
+  /// Calls `body` with the changed row.
   ///
-  /// - Complexity: O(n); rows without that word are not copied.
+  /// - Parameter row: CSV as the server writes it.
+  ///
+  /// - Complexity: O(n); rows without `Infinity` are not copied.
   func withSpellings<Result>(
     _ row: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
   ) -> Result {

@@ -35,7 +35,7 @@ struct InputClaim: Sendable {
 
 /// The owners of inputs: claims, ends of inputs and their state, all by the server's clock.
 ///
-/// Every call may be repeated: after a lost answer the session tries again.
+/// Every call may be repeated; after a lost answer, the session repeats it.
 ///
 /// Thread rule: confined.
 struct InputClaims {
@@ -126,11 +126,12 @@ struct InputClaims {
   /// - Throws: `ServerError` when one of them has been begun and is not finished.
   func begin(_ inputs: [ServerInput]) throws {
     try session.use { connection in
-      // All or none: if one input is refused, no other may be forgotten here and imported twice.
+      // All or none: otherwise the state of some inputs would be deleted although another is refused, and
+      // they would be imported twice.
       try connection.run(begin)
       for input in inputs {
         if try connection.run(insertion(input)).last?.count == 1 {
-          // The ranges and rejects of an input whose row somebody has deleted by hand.
+          // Somebody may have deleted the input's row by hand, but not its ranges and rejects.
           try connection.run(remains(input))
         } else {
           try beginAnew(input, connection)
@@ -145,13 +146,13 @@ struct InputClaims {
   ///
   /// - Parameters:
   ///   - table: quoted.
-  ///   - unlessBegun: whether to do nothing when one of the inputs is known.
+  ///   - unlessBegun: true: do nothing when one of the inputs is known.
   /// - Throws: `ServerError`, of the kind `busy` when another process is importing into the table.
   func beginEmptied(_ inputs: [ServerInput], _ table: String, unlessBegun: Bool) throws {
     let keys = inputs.map(key).joined(separator: ", ")
     let ofTable = "(SELECT input FROM \(tables.input) WHERE target = \(SQLText.literal(target)))"
     try session.use { connection in
-      // A process that does the same concurrently waits here, and then sees these inputs.
+      // Another process that empties the table waits here, and then finds these inputs.
       try connection.run(
         begin + "LOCK TABLE \(tables.input) IN SHARE ROW EXCLUSIVE MODE")
       let known = try connection.run(
@@ -179,8 +180,8 @@ struct InputClaims {
     }
   }
 
-  /// Ends open transactions of processes whose leases on inputs of the table are over: the server would wait
-  /// for a process that was stopped in the middle.
+  /// Ends open transactions of processes whose leases on inputs of the table are over. Otherwise the server
+  /// would wait for a process that was stopped in the middle of one.
   private func endTransactions(_ connection: any ServerLink) throws {
     guard engine.endsTransactions else { return }
     let begun = try connection.run(
@@ -198,13 +199,13 @@ struct InputClaims {
       + "\(key(input))), EXISTS "
       + "(SELECT 1 FROM \(tables.lease) WHERE input = \(key(input)) AND until >= clock_timestamp()) "
       + "FROM \(tables.input) WHERE input = \(key(input))"
-    // Batches under way keep the row locked: this process must be refused without waiting for them.
+    // Batches under way keep the row locked: the question without a lock refuses without waiting for them.
     let unlocked = try connection.run(question).last?.rows.first
     if let unlocked, unlocked[1] != owner || unlocked[0] == "t" {
       try refuseLeased(input, unlocked)
     }
     let row = try connection.run(question + " FOR UPDATE").last?.rows.first
-    // The row has been deleted meanwhile, or this process made it in a try whose answer was lost.
+    // Somebody has deleted the row meanwhile, or this process made it in a try whose answer was lost.
     guard let row, row[1] != owner || row[0] == "t" else { return }
     try refuseLeased(input, row)
     let (isDone, isBegun) = (row[0] == "t", row[2] == "t")
@@ -219,7 +220,8 @@ struct InputClaims {
     try connection.run(insertion(input))
   }
 
-  /// - Parameter row: whether it is done, its owner, whether it is begun, whether a process is at work on it.
+  /// - Parameter row: whether the input is done, its owner, whether it is begun, whether a process has the
+  ///   lease.
   private func refuseLeased(_ input: ServerInput, _ row: ServerRow) throws {
     if row[3] == "t", row[0] != "t" {
       throw ServerError(
@@ -267,17 +269,18 @@ struct InputClaims {
         "INSERT INTO \(tables.lease) (input, owner, until) VALUES (\(key(input)), "
           + "\(SQLText.literal(owner)), '1970-01-01 00:00:00+00') ON CONFLICT (input) DO NOTHING")
       try commit(connection)
-      // The lease comes first, in its own statement: a process that is refused has then disturbed no other.
+      // The lease comes first, in a statement of its own, so that a process that is refused has disturbed no
+      // other.
       let leased = try connection.run(
         "UPDATE \(tables.lease) SET owner = \(SQLText.literal(owner)), until = \(until) WHERE input = "
           + "\(key(input)) AND (until < clock_timestamp() OR owner = \(SQLText.literal(owner)))")
       if leased.last?.count != 1 { return try refusal(input, connection) }
-      // The server would wait for open transactions of the former owner: for ever, if it was stopped in the
-      // middle.
+      // Otherwise the server would wait for open transactions of the former owner, for ever if it was stopped
+      // in the middle of one.
       if engine.endsTransactions {
         try connection.run(LoadPlan.ending(input: input.key, record: nil))
       }
-      // Waits for the former owner's batches that are being committed; all its later batches are fenced.
+      // Waits for batches that the former owner is committing; all its later batches are fenced.
       let rows = try connection.run(
         begin
           + "UPDATE \(tables.input) SET owner = \(SQLText.literal(owner)), epoch = epoch + 1 WHERE input = "
@@ -307,7 +310,7 @@ struct InputClaims {
   }
 
   private func ended(_ input: ServerInput, _ connection: any ServerLink) throws -> Answer {
-    // The claim has made a lease that is not needed.
+    // The lease that this claim has made is not needed.
     try connection.run(
       "DELETE FROM \(tables.lease) WHERE input = \(key(input)) AND owner = \(SQLText.literal(owner))"
     )
@@ -400,7 +403,7 @@ struct InputClaims {
   struct End {
     let records: Int
     let size: Int?
-    /// Of its first bytes when it was imported.
+    /// The checksum of its first bytes when it was imported.
     let checksum: String?
     /// The end of the input, and the checksum of all of it.
     let byte: Int

@@ -15,13 +15,13 @@ struct KeyStage {
     var updated = 0
     var skipped = 0
     var unchanged = 0
-    /// The places, from 0, of the rows rejected because their keys exist.
+    /// The places, from 0, of the rows rejected because their keys exist in the table or occurred before.
     var conflicts: [Int] = []
   }
 
-  /// A row that waits.
+  /// A row that waits in the table.
   struct Waiting {
-    /// Its number: of two rows the later one in the input has the higher one.
+    /// Its number; of two rows, the later one in the input has the higher number.
     let number: Int
     /// The row's number among the rows with its key, from 1; always 1 when the policy does not need it.
     let round: Int
@@ -49,17 +49,18 @@ struct KeyStage {
         + "ALTER TABLE \(Self.stage) ADD COLUMN \(own)row bigint GENERATED ALWAYS AS IDENTITY")
   }
 
-  /// Copies rows into it.
+  /// The statement that copies rows into the table.
   var copy: String { "COPY \(Self.stage) (\(list)) FROM STDIN" }
 
-  /// Lets values into a column that the server numbers always.
+  /// Allows values in a column that the server always numbers itself.
   private var overriding: String { keys.overridesIdentity ? "OVERRIDING SYSTEM VALUE " : "" }
 
-  /// Whether rows with the same key are merged one after the other, in the order of the input: one statement
-  /// for the first row of each key, one for the second, and so on.
+  /// True when rows with the same key are merged one after the other, in the order of the input: one
+  /// statement for the first row of each key, one for the second, and so on.
   private var needsRounds: Bool { keys.policy == .update || keys.policy == .replace }
 
-  /// Whether rows that were inserted are not known again by their keys, as a trigger may have changed these.
+  /// True when the keys of inserted rows do not tell which rows they were, since a trigger may have changed
+  /// the keys.
   private var needsSplitting: Bool { keys.policy == .error && keys.hasRowTriggers }
 
   // MARK: Merging
@@ -84,7 +85,7 @@ struct KeyStage {
     return try upsert(count, parts, [])
   }
 
-  /// Numbers the rows, so that `merge` can select a range of them fast.
+  /// Numbers the rows, so that `merge` finds a range of them fast.
   ///
   /// - Returns: all of them, in the order of the input.
   func number() throws -> [Waiting] {
@@ -107,7 +108,7 @@ struct KeyStage {
   ///
   /// - Parameters:
   ///   - rows: next to each other in the order of the input.
-  ///   - opening: a statement that is run before.
+  ///   - opening: a statement that runs first.
   /// - Throws: as `mergeAll`.
   func merge(_ rows: ArraySlice<Waiting>, _ opening: String) throws -> Merged {
     guard let first = rows.first?.number, let last = rows.last?.number else { return Merged() }
@@ -130,7 +131,7 @@ struct KeyStage {
         + "\(Self.rounds) (\(own)round, \(own)row)")
   }
 
-  /// Inserts rows whose keys are new: of each key the first.
+  /// Inserts the first row of each key, unless the table has the key.
   private func insert(_ count: Int, _ condition: String?, _ opening: [String]) throws -> Merged {
     let condition = condition.map { " WHERE \($0)" } ?? ""
     let insertion =
@@ -138,11 +139,11 @@ struct KeyStage {
       + "\(Self.stage)\(condition) ORDER BY \(own)row ON CONFLICT (\(keys.list)) DO NOTHING RETURNING"
     if keys.policy == .skip {
       let results = try connection.run((opening + ["\(insertion) 1"]).joined(separator: "; "))
-      // Not from the tag: with Citus it counts shards too.
+      // Rows are counted, not read from the tag: with Citus, the tag counts shards too.
       let imported = results.last?.rows.count ?? 0
       return Merged(imported: imported, skipped: count &- imported)
     }
-    // Names that no column has, whatever the key's are called.
+    // Names that no column has, whatever the key's columns are called.
     let names = keys.keys.indices.map { "\(own)key\($0 + 1)" }
     let told = zip(keys.keys, names).map { "\($0) AS \($1)" }.joined(separator: ", ")
     let same = zip(keys.keys, names).map { "added.\($1) = numbered.\($0)" }.joined(
@@ -185,22 +186,22 @@ struct KeyStage {
       conflicts: low.conflicts + high.conflicts.map { $0 + half })
   }
 
-  /// Statements are sent together up to so many bytes.
+  /// Statements of up to this many bytes are sent together.
   private static let mostBytes = 64 << 10
 
-  /// Inserts rows, and puts those whose keys are there in the place of the old ones.
+  /// Inserts rows; where the table has the key, changes the row that has it.
   ///
   /// - Parameter parts: which rows, a statement for each, in this order.
   private func upsert(_ count: Int, _ parts: [String], _ opening: [String]) throws -> Merged {
-    // When the key is all there is, it is set to itself.
+    // If the table has only key columns, the key is set to itself.
     let changed = keys.changed.isEmpty ? keys.keys : keys.changed
     let assignments = changed.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     let old = changed.map { "sheaf_target.\($0)" }.joined(separator: ", ")
     let new = changed.map { "excluded.\($0)" }.joined(separator: ", ")
-    // The result for an existing row is counted when it is compared, under its lock. The count is then right
-    // whatever others commit meanwhile, and also for partitions, where `xmax` does not show which rows were
-    // inserted. Bytes are compared: `json` and `point` have no equality, and for other types values that
-    // compare equal can differ, such as boxes of the same area and texts that differ in case.
+    // An existing row is counted when it is compared, under its lock. The count is then right whatever others
+    // commit meanwhile, and also for partitions, where `xmax` does not show which rows were inserted. Bytes
+    // are compared: `json` and `point` have no equality, and values of other types that compare equal can
+    // differ, such as boxes of the same area and texts that differ in case.
     let comparison =
       "CASE WHEN pg_catalog.record_image_ne(ROW(\(old)), ROW(\(new))) THEN "
       + "\(Self.counting("updated")) <> '' ELSE \(Self.counting("unchanged")) = '' END"
@@ -229,12 +230,12 @@ struct KeyStage {
     return Merged(imported: written &- updated, updated: updated, unchanged: unchanged)
   }
 
-  /// The rows that insertions have written.
+  /// The number of rows that insertions have written.
   private static func inserted(_ results: [ServerResult]) -> Int {
     results.reduce(0) { $1.tag.hasPrefix("INSERT") ? $0 &+ $1.count : $0 }
   }
 
-  /// Adds one to a number that is kept in a setting of the transaction: a text, and never an empty one.
+  /// Adds one to a number that a setting of the transaction holds as a text; the text is never empty.
   private static func counting(_ name: String) -> String {
     "pg_catalog.set_config('sheaf.\(name)', (pg_catalog.current_setting('sheaf.\(name)')::bigint + 1)::text, "
       + "true)"

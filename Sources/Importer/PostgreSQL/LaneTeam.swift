@@ -2,7 +2,7 @@ import Base
 
 /// The lanes: threads that commit ranges, each through a connection of its own.
 ///
-/// A range is handed to a lane when the lane is free, so there is at most one range per lane, and the one
+/// A range is handed over when a lane is free, so memory holds at most one range for each lane, and the one
 /// being put together. Lanes commit in any order.
 ///
 /// Thread rule: used by one thread, which submits the ranges.
@@ -23,7 +23,7 @@ final class LaneTeam {
 
     init(acknowledged: Int) { self.acknowledged = acknowledged }
 
-    /// The next range; nil when there will be none.
+    /// Waits for the next range; nil when no more will come.
     func take() -> CopyRange? {
       lock.withLock {
         idle += 1
@@ -83,7 +83,7 @@ final class LaneTeam {
 
   /// Submits a range; waits until a lane takes it.
   ///
-  /// - Parameter shouldStop: asked while it waits.
+  /// - Parameter shouldStop: called while the call waits; true ends the wait.
   /// - Returns: false when `shouldStop` returned true and the range will not be committed.
   /// - Throws: the first failure of a lane; `SystemError` when the system has no room for a thread.
   func submit(_ range: CopyRange, shouldStop: () -> Bool) throws -> Bool {
@@ -114,7 +114,7 @@ final class LaneTeam {
     let (shared, plan, budget) = (self.shared, self.plan, self.budget)
     threads.append(
       try Thread(name: "sheaf-lane", stackBytes: 4 << 20) {
-        // Once the import is over, transient failures are not retried.
+        // After a failure or an interruption, transient failures are not retried.
         let session = ServerSession(
           plan.target, retrySeconds: plan.retrySeconds, hasConnected: true,
           isStopping: { shared.lock.withLock { shared.failure != nil || shared.isAbandoned } },
@@ -131,7 +131,7 @@ final class LaneTeam {
 
   /// Waits until all submitted ranges are committed, and ends the lanes. Call once.
   ///
-  /// - Parameter shouldStop: asked meanwhile: once it returns true, lanes have some seconds left for their
+  /// - Parameter shouldStop: called meanwhile; once it returns true, lanes have some seconds left for their
   ///   ranges.
   /// - Throws: the first failure of a lane.
   func finish(shouldStop: () -> Bool) throws {

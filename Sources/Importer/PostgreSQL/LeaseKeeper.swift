@@ -11,7 +11,7 @@ final class LeaseKeeper {
     let lock = Lock()
     var isOver = false
 
-    /// Waits; true when it is over.
+    /// Waits; true when renewals have been ended.
     func wait(milliseconds: Int) -> Bool {
       lock.withLock {
         if !isOver { lock.wait(milliseconds: milliseconds) }
@@ -43,7 +43,7 @@ final class LeaseKeeper {
           if now >= next { break }
           if shared.wait(milliseconds: Int((next - now) / 1_000_000) + 1) { return session.close() }
         }
-        // A server that does not answer now may do so at the next renewal; nothing else is lost by it.
+        // A server that does not answer now may answer the next renewal.
         let count = try? session.use { try $0.run(statement).last?.count }
         if count == 0 { return session.close() }
         next = max(next, System.monotonicNanoseconds)

@@ -3,7 +3,7 @@ import Base
 /// The functions of libpq that the importer calls, found at run time: building Sheaf needs nothing of
 /// PostgreSQL.
 ///
-/// `$SHEAF_LIBPQ` names another file than the system's.
+/// `$SHEAF_LIBPQ` names a file to load instead of the system's.
 ///
 /// Thread rule: plain functions; a connection is used by one thread at a time.
 struct LibPQ: @unchecked Sendable {
@@ -70,7 +70,7 @@ struct LibPQ: @unchecked Sendable {
     static let pollingWriting: Int32 = 2
     static let pollingOK: Int32 = 3
     static let verbose: Int32 = 2
-    /// In a transaction, in a failed one, or at work.
+    /// A statement runs, or a transaction is open, failed or not.
     static let inTransaction: ClosedRange<Int32> = 1...3
     static let emptyQuery: Int32 = 0
     static let commandOK: Int32 = 1
@@ -145,7 +145,7 @@ struct LibPQ: @unchecked Sendable {
     getCopyData = try find("PQgetCopyData")
   }
 
-  /// A text of the library's as one line.
+  /// A text of the library, joined to one line.
   static func line(_ text: Text?) -> String {
     guard let text else { return "" }
     return String(cString: text).split(whereSeparator: \.isNewline)

@@ -15,13 +15,13 @@ struct LoadPlan: Sendable {
   let columns: [String]
   /// The input's key in the tables.
   let input: String
-  /// The claim's epoch: a later one fences all transactions of this one.
+  /// The claim's epoch; a claim with a later one fences all transactions of this one.
   let epoch: Int
   /// Whether each batch is on the server's disk before it counts as committed.
   let isSynchronous: Bool
   /// The time during which transient failures are retried, in seconds.
   let retrySeconds: Double
-  /// The policy for rows whose key exists already; nil: rows go straight into the table.
+  /// The policy for rows whose key exists already; nil when rows go straight into the table.
   let keys: KeyedTable?
   /// Whether a row may refer to another row of the table.
   var refersToItself = false
@@ -35,8 +35,8 @@ struct LoadPlan: Sendable {
   /// Begins a transaction.
   var begin: [String] { engine.begin(isSynchronous: isSynchronous) }
 
-  /// The name of an open transaction in the server's list of activities. `ending` finds the transactions of
-  /// processes that are gone by it.
+  /// The name of an open transaction in the server's list of activities, by which `ending` finds the
+  /// transactions of processes that are gone.
   private static func activity(input: String, record: Int?) -> String {
     "sheaf \(RangeChecksum.text(Checksum.of(Array(input.utf8)))) \(record.map(String.init) ?? "%")"
   }
@@ -47,8 +47,8 @@ struct LoadPlan: Sendable {
       + SQLText.literal(Self.activity(input: input, record: range.firstRecord))
   }
 
-  /// Ends the transactions of an input, or of one of its ranges, that other connections have open: their
-  /// client is gone or was stopped, and the server would wait for them. A transaction that is already
+  /// Ends the transactions of an input, or of one of its ranges, that other connections have open. Their
+  /// clients are gone or stopped, and the server would wait for them. A transaction that is already
   /// committing is committed.
   static func ending(input: String, record: Int?) -> String {
     "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name "
@@ -57,8 +57,8 @@ struct LoadPlan: Sendable {
   }
 
   /// Inserts the range's row, the only record that the range is committed: it becomes visible together with
-  /// the range's rows or not at all. It is not inserted when another process has claimed the input, and a
-  /// range cannot have two.
+  /// the range's rows or not at all. Nothing is inserted when another process has claimed the input; a second
+  /// row for a range is an error.
   func insertion(_ range: CopyRange, _ counts: RowCounts) -> String {
     "INSERT INTO \(tables.range) (input, \(StoredRange.columns), epoch) SELECT input, "
       + "\(range.firstRecord), \(range.byteStart), \(range.byteEnd), \(range.lineEnd), "
@@ -110,7 +110,7 @@ struct KeyedTable: Sendable {
   let policy: ConflictPolicy
   /// The columns of the key as a list.
   var list: String { keys.joined(separator: ", ") }
-  /// The columns, quoted, that a row that is there takes from the new one; they are compared, too.
+  /// The columns, quoted, that an existing row takes from the new one; they are compared, too.
   let changed: [String]
   /// Whether a value is given for a column that is always an identity.
   let overridesIdentity: Bool
@@ -121,13 +121,13 @@ struct KeyedTable: Sendable {
 extension KeyedTable {
   /// - Parameters:
   ///   - keys: the columns of the key.
-  ///   - columns: for which rows have values.
+  ///   - columns: the columns of which rows have values.
   init(keys: [String], policy: ConflictPolicy, of table: ServerTable, columns: [String]) {
     let given = Set(columns)
     func isChanged(_ column: ServerTable.ServerColumn) -> Bool {
-      // The server does not change this number. If it is a key's it is the same.
+      // The server does not change this number. In a key column it is the same anyway.
       if column.isGenerated || column.isAlwaysIdentity { return false }
-      // In a replaced row, columns without a given value get their defaults, except identities.
+      // A replaced row gets defaults in columns without a given value, except in identities.
       return given.contains(column.name) || policy == .replace && !column.isIdentity
     }
     let always = table.columns.filter(\.isAlwaysIdentity)

@@ -1,7 +1,7 @@
 import Engine
 
-/// Writes rows without bytes that `COPY` gives a meaning, in which each value is sent as it is spelled, or as
-/// a cached spelling: nearly all rows. `CopyPieceBuilder` writes the others, with the same result.
+/// Writes nearly all rows: those without bytes that have a meaning in `COPY`, in which each value is sent as
+/// it is spelled, or as a cached spelling. `CopyPieceBuilder` writes the others, with the same result.
 ///
 /// Thread rule: confined.
 final class PlainRows {
@@ -19,7 +19,7 @@ final class PlainRows {
   /// Keeps alive the memory that the columns point into.
   private let sent: [SentSpellings?]
 
-  /// A field of up to so many bytes is moved whatever its length, by two instructions.
+  /// A field of up to this many bytes is copied by two instructions, whatever its length.
   private static let short = 16
   /// The maximum number of bytes written for a field beyond those of the record. A cached spelling is the
   /// longest.
@@ -27,7 +27,7 @@ final class PlainRows {
 
   /// - Parameters:
   ///   - fields: how values are sent, column by column.
-  ///   - sent: the columns' spellings that were sent before.
+  ///   - sent: the cached spellings of each column.
   init(_ plan: ImportPlan, _ fields: [CopyField], _ sent: [SentSpellings?]) {
     self.sent = sent
     columns = .allocate(capacity: fields.count)
@@ -48,7 +48,7 @@ final class PlainRows {
   /// - Parameters:
   ///   - record: the record's bytes. Fields are parts of it, or parts of it without some bytes.
   ///   - spans: a field for each column.
-  ///   - memory: what spans point into.
+  ///   - memory: the bytes that the spans point into.
   ///   - nulls: the number of nulls of each column; the row's nulls are added.
   /// - Returns: false when the row must be examined, and nothing was written.
   @inline(__always)
@@ -78,7 +78,7 @@ final class PlainRows {
         place.storeBytes(of: 0x09, as: UInt8.self)
         place += 1
       }
-      // The row ends after the last field.
+      // The tab behind the last field becomes the line end.
       (place - 1).storeBytes(of: 0x0A, as: UInt8.self)
       return place - start
     }

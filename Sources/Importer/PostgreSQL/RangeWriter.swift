@@ -3,14 +3,14 @@ import Base
 /// The result of committing a range.
 struct RangeOutcome: Sendable {
   let counts: RowCounts
-  /// Whether an earlier try, or another process, had committed it.
+  /// Whether an earlier try had committed it, in this process or another.
   let wasThere: Bool
 }
 
 /// One of the lanes: commits ranges, each with its row of `sheaf_range` in one transaction. It tries as often
 /// as needed and commits exactly once.
 ///
-/// However a connection ends, another try is safe: a committed range has its row, which cannot be inserted
+/// Another try is safe, however a connection ended: a committed range has its row, which cannot be inserted
 /// twice, and the server waits for a transaction of the range that is still under way.
 ///
 /// Thread rule: confined to the lane's thread.
@@ -61,8 +61,8 @@ final class RangeWriter {
     }
   }
 
-  /// Checks that no acknowledged batch is lost: with `synchronous_commit` off, a server that crashed comes
-  /// back without the last ones. The import must not report them as imported.
+  /// Checks that no acknowledged batch is lost, so that the import does not report lost ones as imported:
+  /// with `synchronous_commit` off, a server that crashed comes back without the last ones.
   private func checkAcknowledged(_ connection: any ServerLink) throws {
     defer { checkedConnections = session.connections }
     if plan.isSynchronous || session.connections <= max(1, checkedConnections) { return }
@@ -119,7 +119,7 @@ final class RangeWriter {
     return RangeOutcome(counts: counts, wasThere: false)
   }
 
-  /// The outcome of a range that is in the table already.
+  /// The outcome of a range that the table already has.
   private func confirm(_ range: CopyRange, _ connection: any ServerLink) throws -> RangeOutcome {
     guard let row = try connection.run(plan.stored(range)).first?.rows.first,
       let stored = StoredRange(row), stored.isOf(range)

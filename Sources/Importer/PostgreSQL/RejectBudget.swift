@@ -7,9 +7,9 @@ final class RejectBudget: @unchecked Sendable {
   // @unchecked: everything is guarded by `lock`.
   private let lock = Lock()
   private let limit: ImportOptions.RejectLimit
-  /// Rejects of parsers, and of ranges that were committed before.
+  /// Rejects of parsers, of other inputs, and of earlier runs.
   private var own: Int
-  /// The number of rows that the server refused of each range: each try sets it anew.
+  /// The number of rows of each range that the server refused; each try replaces it.
   private var refused: [Int: Int] = [:]
   private var first: Reject?
 
@@ -21,7 +21,7 @@ final class RejectBudget: @unchecked Sendable {
 
   /// Adds rejects of the parsers.
   ///
-  /// - Returns: whether there are too many now.
+  /// - Returns: true when there are too many now.
   func add(_ rejects: [Reject]) -> Bool {
     lock.withLock {
       own += rejects.count
@@ -32,7 +32,7 @@ final class RejectBudget: @unchecked Sendable {
 
   /// Sets the rejects of a range that the server has refused.
   ///
-  /// - Returns: whether there are too many now.
+  /// - Returns: true when there are too many now.
   func set(_ rejects: [Reject], ofRange firstRecord: Int) -> Bool {
     lock.withLock {
       refused[firstRecord] = rejects.count
@@ -54,7 +54,7 @@ final class RejectBudget: @unchecked Sendable {
   /// The first reject that was added.
   var firstReject: Reject? { lock.withLock { first } }
 
-  /// Whether the rejects are too large a share of the records read.
+  /// True when the rejects are too large a share of the records read.
   func exceedsShare(ofRecords records: Int) -> Bool {
     guard case .share(let share) = limit else { return false }
     return Double(total) > share * Double(records)

@@ -84,7 +84,7 @@ struct RowTransfer {
 
   /// Copies rows directly into the table.
   ///
-  /// A row that refers to a later one is refused until that one is in the table, so refused rows are tried
+  /// A row that refers to a later one is refused until the table has that one. So refused rows are tried
   /// again after all others, until a pass takes none.
   ///
   /// - Parameter refuse: called with each row that is refused in the end.
@@ -109,14 +109,14 @@ struct RowTransfer {
         taken += places.count
       }
       if taken == before { break }
-      // In alternating directions, rows that refer to earlier and to later ones are found equally fast.
+      // Alternating directions find rows that refer to earlier ones and to later ones equally fast.
       rows = orphans.map(\.row).reversed()
     } while !rows.isEmpty
     for orphan in orphans { try refuse(orphan.row, orphan.error) }
     return taken
   }
 
-  /// Whether a row is refused that may be taken once another row of the table is there.
+  /// True when the refused row may be taken once the table has another row of the import.
   private func isOrphan(_ error: ServerError) -> Bool {
     plan.refersToItself && error.sqlState == SQLState.foreignKeyViolation
   }
@@ -124,11 +124,11 @@ struct RowTransfer {
   private static let orphanAdvice =
     "; where it refers to a record of a later batch, import the rejected records once more"
 
-  /// Tries rows window by window, and finds those that the server refuses: by the line that its error names,
-  /// or else by halving.
+  /// Tries rows window by window, and finds those that the server refuses: by the line that the server's
+  /// error names, or else by halving.
   ///
   /// - Parameters:
-  ///   - table: the server's name of the table that `attempt` copies into; nil: its errors name no lines.
+  ///   - table: the server's name of the table that `attempt` copies into; nil when errors name no lines.
   ///   - refuse: called with each refused row and its error, in order.
   ///   - attempt: transfers rows in a savepoint, which the given statement opens.
   ///   - taken: called with rows that the server has taken.
@@ -141,7 +141,7 @@ struct RowTransfer {
   ) throws {
     var next = 0
     var width = count
-    /// The row that the server has named in its error.
+    /// The row that the server's last error was for.
     var known: (row: Int, error: ServerError)?
     while next < count {
       if let found = known, found.row == next {
@@ -179,8 +179,8 @@ struct RowTransfer {
   private func undoable<Result>(_ attempt: () throws -> Result) throws -> Result {
     do {
       let result = try attempt()
-      // Constraints that the server checks only at the end of a transaction must be checked while the row can
-      // still be identified.
+      // Constraints that the server would check only at the end of a transaction are checked now, while the
+      // row can still be identified.
       let checks = "SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED; "
       try connection.run(
         (plan.engine.defersConstraints ? checks : "") + "RELEASE SAVEPOINT sheaf_rows")
@@ -193,12 +193,12 @@ struct RowTransfer {
 
   /// Adds the result of merging rows to the counts.
   ///
-  /// - Parameter row: the row of the range at a place among the merged ones.
+  /// - Parameter row: maps a place among the merged rows to the row of the range.
   /// - Returns: the rows that are left out.
   private func note(
     _ merged: KeyStage.Merged, _ counts: inout RowCounts, _ row: (Int) -> Int
   ) -> [Reject] {
-    // The server's numbers are not trusted, so the sums may wrap.
+    // The server's numbers are not trusted: the sums may wrap.
     counts.imported &+= merged.imported
     counts.updated &+= merged.updated
     counts.skipped &+= merged.skipped
@@ -235,7 +235,7 @@ struct RowTransfer {
 
   /// The row that a server's error names, from 1: `COPY apps, line 3, column size: "x"`, in any language.
   ///
-  /// - Parameter table: its name in the error, without quotes and without its schema.
+  /// - Parameter table: the table's name in the error, without quotes and without its schema.
   static func line(_ context: String?, table: String) -> Int? {
     guard let context else { return nil }
     let mark = Array("COPY \(table), ".utf8)

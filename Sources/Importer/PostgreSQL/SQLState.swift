@@ -10,10 +10,10 @@ struct SQLState: Equatable {
   static let uniqueViolation = "23505"
   /// Violated foreign key.
   static let foreignKeyViolation = "23503"
-  /// The server, or the transaction, only reads.
+  /// The server, or the transaction, is read-only.
   static let readOnly = "25006"
 
-  /// The kind of error that it is.
+  /// The kind of error.
   var kind: ServerError.Kind {
     switch code {
     case "42501", "3D000", Self.readOnly: return .missing
@@ -33,7 +33,7 @@ struct SQLState: Equatable {
     }
   }
 
-  /// Whether the same transaction may succeed when it is repeated.
+  /// True when the same transaction may succeed if it is repeated.
   var isTransient: Bool {
     switch code {
     case "57P01", "57P02", "57P03", "53300", "55P03", "40001", "40P01", "40003": true
@@ -45,15 +45,15 @@ struct SQLState: Equatable {
     }
   }
 
-  /// Whether single rows are refused, so that the others may be imported.
+  /// True when the error is about single rows, so that the others may be imported.
   var isOfRows: Bool {
     // 54000: a row, or its part in an index, that is longer than a page.
     ["22", "23", "44"].contains(codeClass) || ["42804", "54000", "54001"].contains(code)
       || isOfFunctions
   }
 
-  /// Whether a trigger or a function in the database raised it, with `raise` alone or with a code of its own
-  /// that no server has.
+  /// True when a trigger or a function in the database raised the error, with `raise` alone or with a code of
+  /// its own that no server has.
   private var isOfFunctions: Bool {
     ["09", "21", "27", "38", "39", "45", "P0"].contains(codeClass)
       || code.utf8.first.map { [UInt8(ascii: "U"), UInt8(ascii: "Z")].contains($0) } ?? false
@@ -81,7 +81,7 @@ struct SQLState: Equatable {
     }
   }
 
-  /// The code in the message of a refused connection, which includes it because errors are verbose: `FATAL:
+  /// The code in the message of a refused connection, which contains it because errors are verbose: `FATAL:
   /// 28P01: password authentication failed`.
   static func inMessage(_ message: String) -> SQLState? {
     // The word before the code is in the server's language.

@@ -5,7 +5,7 @@ enum SQLText {
   /// The maximum length of a name: PostgreSQL silently cuts longer ones, which can make two of them equal.
   static let longestName = 63
 
-  /// A quoted name, whatever characters it has.
+  /// A quoted name, whatever characters the name has.
   static func name(_ name: String) -> String {
     "\"" + name.replacing(sign: "\"", with: "\"\"") + "\""
   }
@@ -20,7 +20,7 @@ enum SQLText {
       case "\\":
         hasBackslash = true
         quoted += "\\\\"
-      // No text of PostgreSQL has a NUL; libpq would end the statement there.
+      // PostgreSQL stores no NUL, and libpq would end the statement there.
       case "\0": quoted += "\u{FFFD}"
       default: quoted.unicodeScalars.append(scalar)
       }
@@ -43,7 +43,7 @@ enum SQLText {
     return text + "'::bytea"
   }
 
-  /// Why the server cannot have a thing of this name; nil when it can.
+  /// Why the server cannot have a thing with this name; nil when it can.
   static func problem(withName name: String) -> String? {
     if name.isEmpty { return "it is empty" }
     if name.utf8.contains(0) { return "it has a NUL character" }

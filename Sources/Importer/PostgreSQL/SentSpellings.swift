@@ -3,7 +3,7 @@
 ///
 /// Thread rule: confined.
 final class SentSpellings {
-  /// The maximum number of slots of all columns of a table, and of one column: 64 bytes each.
+  /// The maximum number of slots, of 64 bytes each: for all columns of a table, and for one column.
   private static let slots = (all: 1 << 15, column: 1 << 13)
   /// Longer spellings and longer texts are not cached.
   private static let most = 30
@@ -17,7 +17,7 @@ final class SentSpellings {
   /// - Parameter columns: the number of columns of the table that have a cache.
   init(columns: Int) {
     let share = min(Self.slots.column, Self.slots.all / max(1, columns))
-    // A power of two, and two at least: a spelling is in one of two neighbours.
+    // A power of two, and at least two: a spelling is in one of two neighbouring slots.
     let bits = max(1, Int.bitWidth - 1 - max(1, share).leadingZeroBitCount)
     shift = UInt64(64 - bits)
     let count = Self.stride << bits
@@ -27,8 +27,8 @@ final class SentSpellings {
 
   deinit { memory.deallocate() }
 
-  /// The number of the slot searched first for a spelling, from its first and its last eight bytes. Its
-  /// neighbour is the second.
+  /// The number of the slot that is searched first, from the first and the last eight bytes of a spelling.
+  /// The neighbouring slot is the second.
   @inline(__always)
   private func slot(_ field: UnsafeRawBufferPointer) -> Int {
     var ends = UInt64(field.count) &* 0x9E37_79B9_7F4A_7C15
@@ -46,7 +46,7 @@ final class SentSpellings {
   @inline(__always)
   private func place(_ slot: Int) -> UnsafeMutablePointer<UInt8> { memory + slot &* Self.stride }
 
-  /// Whether a slot has a spelling.
+  /// True when a slot has the spelling.
   @inline(__always)
   private static func isOf(
     _ slot: UnsafeMutablePointer<UInt8>, _ field: UnsafeRawBufferPointer
@@ -67,7 +67,7 @@ final class SentSpellings {
       if differs(index) { return false }
       index &+= 8
     }
-    // The last eight overlap those before.
+    // The last eight bytes, some of which were compared before.
     return !differs(field.count &- 8)
   }
 
@@ -85,7 +85,7 @@ final class SentSpellings {
     return UnsafeRawBufferPointer(start: slot + Self.textStart, count: Int(slot[1]))
   }
 
-  /// The number of bytes of a text that can be read, however short it is.
+  /// The number of bytes that can be read from the beginning of any text, however short it is.
   static let surplus = stride - textStart
 
   /// Writes the cached text of a spelling; false when there is none.
@@ -102,7 +102,7 @@ final class SentSpellings {
     let slot = place(number)
     text.withBytes(from: start) { sent in
       guard sent.count <= Self.most else { return }
-      // The other spelling moves to the slot of the older one.
+      // The present spelling of this slot replaces that of its neighbour.
       if slot[0] != 0 { place(number ^ 1).update(from: slot, count: Self.stride) }
       slot[0] = UInt8(field.count)
       slot[1] = UInt8(sent.count)

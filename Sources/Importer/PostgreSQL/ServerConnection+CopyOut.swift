@@ -9,9 +9,9 @@ extension ServerConnection {
     let type: Int
   }
 
-  /// The columns of a statement's result. The statement's rows are not fetched.
+  /// The columns of a statement's result. Its rows are not fetched.
   ///
-  /// - Parameter statement: a single one: the server refuses several.
+  /// - Parameter statement: a single one; the server refuses several.
   func columns(of statement: String) throws(ServerError) -> [ResultColumn] {
     try sendAlone(statement)
     var columns: [ResultColumn] = []
@@ -25,9 +25,9 @@ extension ServerConnection {
     return columns
   }
 
-  /// Begins a `COPY ... TO STDOUT`; `nextCopied` then gives its rows.
+  /// Begins a `COPY ... TO STDOUT`; `nextCopied` then returns its rows.
   ///
-  /// - Parameter statement: a single one: the server refuses several.
+  /// - Parameter statement: a single one; the server refuses several.
   func beginCopyingOut(_ statement: String) throws(ServerError) {
     try sendAlone(statement)
     guard let result = try nextResult() else { throw lost("copying") }
@@ -42,13 +42,13 @@ extension ServerConnection {
     case row
     /// No row has arrived yet.
     case nothingYet
-    /// The last row has been given, and the server has reported no error.
+    /// There are no more rows, and the server has reported no error.
     case end
   }
 
   /// Calls `body` with the next row of a `COPY ... TO STDOUT`, including its line end.
   ///
-  /// - Parameter waits: whether to wait for a row that has not arrived yet.
+  /// - Parameter waits: true: wait for a row that has not arrived yet.
   func nextCopied(waits: Bool, _ body: (UnsafeRawBufferPointer) -> Void) throws(ServerError)
     -> Copied
   {
@@ -81,7 +81,7 @@ extension ServerConnection {
     try flush()
   }
 
-  /// Reads the rest of a statement's answer.
+  /// Reads the rest of the answer to a statement.
   private func finish(_ body: (OpaquePointer) -> Void) throws(ServerError) {
     var failure: ServerError?
     var isAnswered = false

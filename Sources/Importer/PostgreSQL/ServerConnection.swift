@@ -9,7 +9,7 @@ struct ServerResult: Sendable {
   let rows: [ServerRow]
 }
 
-/// A row of a server's answer; a field outside it is nil, no error.
+/// A row of a server's answer; a field that it does not have is nil, not an error.
 struct ServerRow: Sendable {
   /// nil for null.
   let fields: [String?]
@@ -17,11 +17,11 @@ struct ServerRow: Sendable {
   /// A field; nil for null, and for a field that the row does not have.
   subscript(index: Int) -> String? { fields.indices.contains(index) ? fields[index] : nil }
 
-  /// A field as a whole number; nil when it is none.
+  /// A field as a whole number; nil when it is not one.
   func int(_ index: Int) -> Int? { self[index].flatMap { Int($0) } }
 }
 
-/// A connection to a PostgreSQL server. While it waits, it keeps asking whether to give up.
+/// A connection to a PostgreSQL server. While it waits, it repeatedly asks the caller whether to give up.
 ///
 /// Thread rule: one thread at a time.
 final class ServerConnection: ServerLink {
@@ -32,7 +32,7 @@ final class ServerConnection: ServerLink {
   /// Seconds without an answer after which the connection is closed; nil: no limit.
   let silence: Double?
   private var isClosed = false
-  /// The server's name in errors: without a password.
+  /// The server's name in errors, without a password.
   let name: String
 
   /// The time limit for connecting when the address gives none, in seconds.
@@ -71,26 +71,26 @@ final class ServerConnection: ServerLink {
 
   private func prepare() {
     _ = library.setVerbosity(handle, LibPQ.Code.verbose)
-    // Else they would go to standard error.
+    // libpq would print notices to standard error.
     _ = library.setNoticeReceiver(handle, { _, _ in }, nil)
   }
 
-  /// Closes the connection; the server rolls back what was not committed.
+  /// Closes the connection; the server rolls an open transaction back.
   func close() {
     if isClosed { return }
     isClosed = true
     library.finish(handle)
   }
 
-  /// Whether the connection can still be used.
+  /// True when the connection can still be used.
   var isOpen: Bool { !isClosed && library.status(handle) == LibPQ.Code.connectionOK }
 
-  /// Whether a transaction is open, failed or not.
+  /// True when a transaction is open, failed or not.
   private var isInTransaction: Bool {
     !isClosed && LibPQ.Code.inTransaction.contains(library.transactionStatus(handle))
   }
 
-  /// As `150018` for 15.18.
+  /// The server's version: 150018 for 15.18.
   var serverVersion: Int { Int(library.serverVersion(handle)) }
 
   /// A parameter that the server has reported.
@@ -119,7 +119,7 @@ final class ServerConnection: ServerLink {
           throw ServerError(.interrupted, "interrupted while connecting to \(name)")
         }
         if self.host != host {
-          // Each has its time.
+          // Each host has its own time.
           (host, patience) = (self.host, SilenceLimit(seconds))
         } else if patience.isOver {
           guard startElsewhere(target, &hosts) else {
@@ -146,8 +146,8 @@ final class ServerConnection: ServerLink {
     [library.host(handle), library.port(handle)].map { $0.map { String(cString: $0) } ?? "" }
   }
 
-  /// Starts connecting to the other hosts, without the one that does not answer: libpq continues with the
-  /// next host by itself only when one refuses.
+  /// Starts to connect to the other hosts, without the one that does not answer: libpq tries the next host
+  /// only when one refuses.
   ///
   /// - Returns: false when there are no others.
   private func startElsewhere(_ target: ServerTarget, _ hosts: inout [ServerHost]) -> Bool {
@@ -162,7 +162,7 @@ final class ServerConnection: ServerLink {
     return true
   }
 
-  /// The time that a host has to answer, in seconds.
+  /// The time that each host has to answer, in seconds.
   private func seconds(_ given: String?) throws(ServerError) -> Double {
     let text = (given ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
     if text.isEmpty { return Self.connectSeconds }
@@ -195,7 +195,7 @@ final class ServerConnection: ServerLink {
       state.kind, "\(name): \(text)\(state.advice)", sqlState: state.code, isDisconnected: true)
   }
 
-  /// Whether libpq has not tried to connect because the address was not valid. Its message is in English,
+  /// True when libpq did not try to connect because the address is not valid. Its message is in English,
   /// since no program here selects another language.
   static func isOfAddress(_ message: String) -> Bool {
     [
@@ -242,7 +242,7 @@ final class ServerConnection: ServerLink {
     return results
   }
 
-  /// Rolls a failed transaction back; closes the connection where that fails too.
+  /// Rolls a failed transaction back; closes the connection when that fails, too.
   func rollBack() {
     guard isOpen else { return close() }
     guard isInTransaction else { return }
@@ -284,7 +284,7 @@ final class ServerConnection: ServerLink {
     }
   }
 
-  /// The next answer; nil after the last.
+  /// The next answer; nil after the last one.
   func nextResult() throws(ServerError) -> OpaquePointer? {
     var limit = SilenceLimit(silence)
     while library.isBusy(handle) == 1 {
@@ -320,7 +320,7 @@ final class ServerConnection: ServerLink {
         "\(name): \(text.isEmpty ? "the connection was lost" : text); go on with --resume",
         statement: statement, isDisconnected: true)
     }
-    // What a standby says where a transaction asks to write as it begins.
+    // A standby reports this code when a transaction that may write begins.
     let code = given == "0A000" && parameter("in_hot_standby") == "on" ? SQLState.readOnly : given
     let state = SQLState(code)
     let detail = field(LibPQ.Code.detail).map { " (\($0))" } ?? ""
@@ -333,7 +333,7 @@ final class ServerConnection: ServerLink {
 
   // MARK: Copying
 
-  /// Runs a `COPY ... FROM STDIN` with the bytes that `write` puts.
+  /// Runs a `COPY ... FROM STDIN` with the bytes that `write` passes to `put`.
   ///
   /// - Returns: the number of rows that the server reports to have taken.
   func copy(
@@ -373,7 +373,7 @@ final class ServerConnection: ServerLink {
     throw failure
   }
 
-  /// Sends a piece; false when the server has already refused the copy, as its answer will say.
+  /// Sends a piece; false when the server has refused the copy, for the reason in its answer.
   private func put(_ bytes: UnsafeRawBufferPointer) throws(ServerError) -> Bool {
     var limit = SilenceLimit(silence)
     var done = 0

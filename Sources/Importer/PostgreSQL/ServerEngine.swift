@@ -15,11 +15,11 @@ struct ServerEngine: Sendable, Equatable {
   /// How long a statement may wait for locks, in milliseconds.
   private(set) var lockMilliseconds = 30_000
 
-  /// Names in the versions of servers on which the import can promise nothing.
+  /// Names in the versions of servers on which the import cannot keep its promises.
   private static let unsupported = ["Redshift", "Materialize", "QuestDB"]
 
-  /// Whoever does not want to wait long does not want to wait long for a lock either. Rows of the tables
-  /// beside the table are locked for as long as a batch takes.
+  /// Limits the time for locks to the time for retries, at most 30 seconds: rows of the checkpoint tables
+  /// stay locked for as long as a batch takes.
   mutating func waitForLocks(atMost seconds: Double) {
     lockMilliseconds = Int(min(30, max(1, seconds)) * 1000)
   }
@@ -66,8 +66,8 @@ struct ServerEngine: Sendable, Equatable {
   /// Why a version cannot import exactly once; nil where it can.
   ///
   /// - Parameters:
-  ///   - version: as the server reports it.
-  ///   - number: of the PostgreSQL that it is compatible with, such as `150018`.
+  ///   - version: the version as the server reports it.
+  ///   - number: the version of PostgreSQL that it is compatible with, such as `150018`.
   func problem(_ version: String, number: Int) -> String? {
     switch kind {
     case .postgreSQL: number >= 120_000 ? nil : "PostgreSQL 12 or newer is needed"
@@ -120,7 +120,7 @@ struct ServerEngine: Sendable, Equatable {
       return ["BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE"] + limits
         + ["SET LOCAL TimeZone = 'UTC'"]
     }
-    // Otherwise a COPY commits after every 20,000 rows.
+    // Without this, a COPY commits after every 20,000 rows.
     let copies =
       kind == .yugabyteDB ? ["SET LOCAL yb_default_copy_from_rows_per_transaction = 0"] : []
     return [
@@ -133,10 +133,10 @@ struct ServerEngine: Sendable, Equatable {
     ]
   }
 
-  /// Whether this engine lets a client end abandoned transactions of other connections.
+  /// True when this engine lets a client end abandoned transactions of other connections.
   var endsTransactions: Bool { kind != .cockroachDB }
 
-  /// Whether constraints may be checked only at the end of a transaction.
+  /// True when constraints may be checked only at the end of a transaction.
   var defersConstraints: Bool { kind != .cockroachDB }
 
   /// Greenplum without its global deadlock detector lets one transaction at a time change `sheaf_input`.
@@ -146,7 +146,7 @@ struct ServerEngine: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - hasKey: whether rows wait in a temporary table until their keys are compared.
-  ///   - truncates: whether the table is emptied in the transaction that registers the inputs.
+  ///   - truncates: whether the transaction that registers the inputs empties the table.
   /// - Throws: `ServerError` of the kind `usage`.
   func check(hasKey: Bool, truncates: Bool, server: String) throws(ServerError) {
     if kind == .postgreSQL { return }

@@ -1,11 +1,11 @@
 /// One of the hosts that an address names.
 struct ServerHost: Sendable, Equatable {
   let name: String
-  /// Its number, where the address gives one.
+  /// Its number, when the address gives one.
   let address: String
   let port: String
 
-  /// Those of a connection, by its options.
+  /// The hosts of a connection, from its options.
   static func list(_ options: [String: String]) -> [ServerHost] {
     func parts(_ name: String) -> [String] {
       (options[name] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
@@ -15,23 +15,24 @@ struct ServerHost: Sendable, Equatable {
       ServerHost(
         name: index < names.count ? names[index] : "",
         address: index < addresses.count ? addresses[index] : "",
-        // One is all hosts'.
+        // A single port is that of all hosts.
         port: ports.count == 1 ? ports[0] : index < ports.count ? ports[index] : "")
     }
   }
 
-  /// Whether it is the one that libpq calls so.
+  /// True when libpq reports this host by this name and port.
   func isCalled(_ name: String, port: String) -> Bool {
     (self.name.isEmpty ? address : self.name) == name && (self.port.isEmpty || self.port == port)
   }
 }
 
 extension LibPQ {
-  /// The options of a connection, wherever it has them from: the address, the environment, a service's file.
+  /// The options of a connection, from the address, the environment or a service's file.
   func options(of handle: Handle) -> [String: String] {
     guard let list = options(handle) else { return [:] }
     defer { freeParsed(list) }
-    // A struct of six pointers and a number each, the first of which is the keyword and the fourth the value.
+    // Each option is a struct of six pointers and a number; the first pointer is the keyword, the fourth the
+    // value.
     let stride = 7 * MemoryLayout<UnsafeRawPointer>.size
     let valueOffset = 3 * MemoryLayout<UnsafeRawPointer>.size
     var place = UnsafeRawPointer(list)

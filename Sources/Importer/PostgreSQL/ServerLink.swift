@@ -1,13 +1,13 @@
-/// A connection to a server, as claims, lanes and leases use it: `ServerConnection` is the real one, and
-/// tests connect to a model of a server.
+/// A connection to a server, as claims, lanes and leases use it: a `ServerConnection`, or in tests a
+/// connection to a model of a server.
 ///
 /// Thread rule: one thread at a time.
 protocol ServerLink: AnyObject {
-  /// The server's name in errors: without a password.
+  /// The server's name in errors, without a password.
   var name: String { get }
-  /// Whether the connection can still be used.
+  /// True when the connection can still be used.
   var isOpen: Bool { get }
-  /// As `150018` for 15.18.
+  /// The server's version: 150018 for 15.18.
   var serverVersion: Int { get }
 
   /// A parameter that the server has reported.
@@ -19,7 +19,7 @@ protocol ServerLink: AnyObject {
   @discardableResult
   func run(_ statements: String) throws(ServerError) -> [ServerResult]
 
-  /// Runs a `COPY ... FROM STDIN` with the bytes that `write` puts.
+  /// Runs a `COPY ... FROM STDIN` with the bytes that `write` passes to `put`.
   ///
   /// - Returns: the number of rows that the server reports to have taken.
   func copy(
@@ -28,7 +28,7 @@ protocol ServerLink: AnyObject {
       Void
   ) throws(ServerError) -> Int
 
-  /// Rolls a failed transaction back; closes the connection where that fails too.
+  /// Rolls a failed transaction back; closes the connection when that fails, too.
   func rollBack()
 
   /// Closes the connection; the server rolls an open transaction back.
@@ -39,15 +39,15 @@ protocol ServerLink: AnyObject {
 ///
 /// Thread rule: a plain value, `Sendable`.
 protocol ServerAccess: Sendable {
-  /// The server's name for the user: without a password.
+  /// The server's name for the user, without a password.
   var shown: String { get }
 
   /// Connects.
   ///
   /// - Parameters:
   ///   - silence: seconds without an answer after which the connection is closed; nil: no limit.
-  ///   - isStopping: asked while connecting: true gives up.
-  ///   - isCancelled: asked while the server is silent: true closes the connection.
+  ///   - isStopping: called while connecting; true gives up.
+  ///   - isCancelled: called while the server is silent; true closes the connection.
   /// - Throws: `ServerError`.
   func connect(
     silence: Double?, isStopping: () -> Bool, isCancelled: @escaping () -> Bool

@@ -3,7 +3,7 @@ import Engine
 
 /// The rows of a server's query, as CSV with a header.
 ///
-/// It holds one row in memory, and none that was read: the rows cannot be read again.
+/// Holds one row in memory. Rows cannot be read a second time.
 ///
 /// Thread rule: see `ByteSource`.
 final class ServerQuerySource: ByteSource, @unchecked Sendable {
@@ -23,7 +23,7 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
 
   /// Connects and begins the query, in a read-only transaction that sees one state of the database.
   ///
-  /// - Parameter isCancelled: asked while the server is silent: true ends the wait.
+  /// - Parameter isCancelled: called while the server is silent; true ends the wait.
   /// - Throws: `ImportError.queryFailed`, `.interrupted`.
   init(_ query: ServerQuery, isCancelled: @escaping @Sendable () -> Bool) throws(ImportError) {
     name = query.shown
@@ -32,7 +32,7 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
       connection = try ServerConnection(
         target, isStopping: isCancelled, isCancelled: isCancelled)
       try connection.run(Self.settings)
-      // The query stands on lines of its own: it may end with a comment.
+      // The query has lines of its own: it may end with a comment.
       let columns = try connection.columns(
         of: "SELECT * FROM (\n\(query.text)\n) AS sheaf_query LIMIT 0")
       types = columns.map { Self.type($0.type) }
@@ -54,9 +54,9 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
     + "extra_float_digits = 1; SET LOCAL statement_timeout = 0; SET LOCAL "
     + "idle_in_transaction_session_timeout = 0"
 
-  /// The type of a PostgreSQL type's values, as they are spelled in CSV.
+  /// The type of values of a PostgreSQL type, as CSV spells them.
   private static func type(_ oid: Int) -> ColumnType {
-    // A decimal is exact, as a numeric is.
+    // A decimal is exact, like a numeric.
     oid == 1700 ? .decimal : ServerTable.type(oid) ?? .text
   }
 
@@ -93,7 +93,7 @@ final class ServerQuerySource: ByteSource, @unchecked Sendable {
     return count
   }
 
-  /// Copies a row into the buffer, and keeps what has no room there.
+  /// Copies a row into the buffer, and keeps the part that does not fit.
   ///
   /// - Returns: the number of bytes copied.
   private func give(

@@ -1,25 +1,25 @@
 import Base
 
-/// A session that reconnects: it connects when it is first used, and again when the connection was lost.
+/// A session that reconnects: it connects at the first use, and again after the connection was lost.
 ///
 /// Thread rule: one thread at a time.
 final class ServerSession {
   let target: any ServerAccess
   private let retrySeconds: Double
-  /// Whether to throw transient failures instead of trying again.
+  /// Returns true to throw transient failures instead of trying again.
   private let isStopping: @Sendable () -> Bool
-  /// Whether to stop waiting even for an answer that is under way.
+  /// Returns true to stop waiting even for an answer under way.
   private let isAbandoned: @Sendable () -> Bool
   private var connection: (any ServerLink)?
   private var hasConnected: Bool
-  /// How often it has connected.
+  /// How many times it has connected.
   private(set) var connections = 0
 
   /// - Parameters:
   ///   - retrySeconds: how long transient failures are retried.
-  ///   - hasConnected: whether the server was reachable before: then a failed connection is retried.
-  ///   - isStopping: asked between tries and while connecting: true ends them.
-  ///   - isAbandoned: asked while the server is silent: true closes the connection.
+  ///   - hasConnected: true when the server was reachable before; a failed connection is then retried.
+  ///   - isStopping: called between tries and while connecting; true ends them.
+  ///   - isAbandoned: called while the server is silent; true closes the connection.
   init(
     _ target: any ServerAccess, retrySeconds: Double, hasConnected: Bool = false,
     isStopping: @escaping @Sendable () -> Bool, isAbandoned: @escaping @Sendable () -> Bool
@@ -48,10 +48,10 @@ final class ServerSession {
     return new
   }
 
-  /// Runs `work` on the server, and again where it fails with a transient error.
+  /// Runs `work` on the server, and again when it fails with a transient error.
   ///
-  /// - Parameter work: may be run any number of times, however an earlier try ended. It need not end a
-  ///   transaction that it leaves by an error.
+  /// - Parameter work: may run any number of times, however an earlier try ended. When it throws, the session
+  ///   rolls its transaction back.
   /// - Throws: `ServerError`, and whatever else `work` throws.
   func use<Result>(_ work: (any ServerLink) throws -> Result) throws -> Result {
     var backoff = Backoff(seconds: retrySeconds)

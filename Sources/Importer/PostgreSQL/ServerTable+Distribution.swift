@@ -2,14 +2,14 @@
 extension ServerTable {
   /// How a table is distributed.
   struct Distribution: Sendable, Equatable {
-    /// The distribution column; nil: every machine has all rows.
+    /// The distribution column; nil when every machine has all rows.
     let column: String?
-    /// Whether this server is the coordinator, which has all checkpoint tables.
+    /// True when this server is the coordinator, which has all checkpoint tables.
     let isCoordinator: Bool
     /// `h` by hashes, `n` not at all, `a` by appending shards, `r` by ranges.
     let method: String
 
-    /// Nil where the table is not distributed.
+    /// Nil when the table is not distributed.
     init?(_ oid: Int, _ connection: any ServerLink) throws {
       let isThere = try connection.run(
         "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
@@ -26,8 +26,8 @@ extension ServerTable {
     }
   }
 
-  /// Refuses tables into which an import over several machines cannot be exactly once, and a table that is
-  /// distributed otherwise than the user asked for.
+  /// Refuses tables into which an import over several machines cannot be exactly once, and tables that are
+  /// not distributed as the user asked for.
   ///
   /// - Throws: `ServerError` of the kind `usage`.
   func check(
@@ -65,12 +65,12 @@ extension ServerTable {
         + "row is not told there for the other ways")
   }
 
-  /// A statement that distributes a table that was just made.
+  /// The statement that distributes a new table.
   ///
   /// - Parameters:
-  ///   - place: where it is.
-  ///   - names: of its columns.
-  ///   - keys: the columns of the primary key; empty: the table has none.
+  ///   - place: the table.
+  ///   - names: the names of its columns.
+  ///   - keys: the columns of the primary key; empty when the table has none.
   /// - Throws: `ServerError` for a column that the table does not have, or that is not part of the key.
   static func distribution(
     _ place: QualifiedName, by column: String, of names: [String], keys: [String],

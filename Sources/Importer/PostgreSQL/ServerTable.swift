@@ -4,17 +4,18 @@ import Engine
 struct ServerTable: Sendable {
   struct ServerColumn: Sendable, Equatable {
     let name: String
-    /// The type by which values are read and sent; nil: as they are spelled, for the server to read.
+    /// The type as which values are read and sent; nil when they are sent as they are spelled, for the server
+    /// to read.
     let type: ColumnType?
-    /// Whether it stores every digit.
+    /// True when it stores every digit.
     let isNumeric: Bool
     let isNullable: Bool
-    /// Whether a row may omit its value.
+    /// True when a row may omit its value.
     let hasDefault: Bool
-    /// Whether the server computes it: no value can be given for it.
+    /// True when the server computes it, so that no value can be given.
     let isGenerated: Bool
     let isIdentity: Bool
-    /// Whether the server numbers its rows always: a row that is there keeps its number.
+    /// True when the server always numbers the rows itself: an existing row keeps its number.
     let isAlwaysIdentity: Bool
 
     init(
@@ -27,7 +28,7 @@ struct ServerTable: Sendable {
       self.isAlwaysIdentity = isAlwaysIdentity
     }
 
-    /// A column as Sheaf makes it.
+    /// A column of a table that Sheaf makes.
     init(making name: String, _ type: ColumnType, isNumeric: Bool, isNullable: Bool) {
       self.init(
         name: name, type: type == .data ? nil : type,
@@ -40,11 +41,11 @@ struct ServerTable: Sendable {
   let schema: String
   let name: String
   let columns: [ServerColumn]
-  /// How Citus distributes it; nil: not at all.
+  /// How Citus distributes the table; nil when it does not.
   var distribution: Distribution?
-  /// Whether a foreign key refers to the table itself, so that the order of its rows counts.
+  /// True when a foreign key refers to the table itself, so that the order of its rows counts.
   var refersToItself = false
-  /// Whether a trigger may change rows before they are inserted; asked by `findRowTriggers`.
+  /// True when a trigger may change rows before they are inserted; `findRowTriggers` finds out.
   private(set) var hasRowTriggers = false
 
   /// The table, qualified and quoted.
@@ -54,11 +55,11 @@ struct ServerTable: Sendable {
 
   // MARK: Finding
 
-  /// Looks for a table; nil where there is none.
+  /// Finds a table; nil when there is none.
   ///
   /// - Parameters:
-  ///   - given: a name, or a schema and a name with a point between them. It is first tried as a name. The
-  ///     name of the schema may have points, too.
+  ///   - given: a name, or a schema and a name with a point between them. The whole is tried as a name first.
+  ///     The schema's name may have points, too.
   ///   - connection: to the database.
   /// - Throws: `ServerError`, also for a table or view that cannot be loaded exactly once.
   static func find(_ given: String, _ connection: any ServerLink) throws -> ServerTable? {
@@ -87,9 +88,9 @@ struct ServerTable: Sendable {
     return nil
   }
 
-  /// The name of a table that is there, or is to be made.
+  /// The name of an existing table, or of one to be made.
   struct QualifiedName: Sendable, Equatable {
-    /// nil: where the search path leads to.
+    /// nil: the search path determines the schema.
     let schema: String?
     let name: String
 
@@ -99,7 +100,7 @@ struct ServerTable: Sendable {
     }
   }
 
-  /// What a name may mean: the name of a table, or a schema and a table with one of its points between them.
+  /// What a name may mean: a table, or a schema and a table with one of the points between them.
   static func candidates(_ given: String) -> [QualifiedName] {
     let bytes = given.utf8
     let points = bytes.indices.filter { bytes[$0] == UInt8(ascii: ".") }
@@ -111,13 +112,13 @@ struct ServerTable: Sendable {
       }
   }
 
-  /// Where a table that is not there is to be made: in the first schema that is there of those that its name
-  /// may begin with.
+  /// Where a table that does not exist is to be made: in the first existing schema with which its name may
+  /// begin.
   ///
   /// - Throws: `ServerError`.
   static func place(_ given: String, _ connection: any ServerLink) throws -> QualifiedName {
     let places = candidates(given).dropFirst()
-    // A schema that is not there is told as such by the server.
+    // The server reports a schema that does not exist.
     guard let first = places.first else { return QualifiedName(schema: nil, name: given) }
     guard places.count > 1 else { return first }
     let schemas = places.compactMap { $0.schema.map { SQLText.literal($0) } }
@@ -177,7 +178,7 @@ struct ServerTable: Sendable {
     let domains = isKnown ? [:] : try domains(connection)
     return rows.map { row in
       var oid = row.int(1) ?? 0
-      // Domains may be made of domains; a server that lies must not hold us up.
+      // Domains may be made of domains; the limit is for a server whose answer has a cycle.
       for _ in 0..<64 { oid = domains[oid] ?? oid }
       return ServerColumn(
         name: row[0] ?? "", type: type(oid), isNumeric: oid == numeric, isNullable: row[2] != "t",
@@ -205,7 +206,7 @@ struct ServerTable: Sendable {
     case 700, 701, numeric: .double
     case 1082: .date
     case 1083: .time
-    // Both types get the moment in UTC: the type without a zone would silently drop another zone.
+    // Both types get the moment in UTC; the type without a zone would silently drop any other zone.
     case 1114, 1184: .dateTime
     case 2950: .uuid
     case 25, 1042, 1043: .text
@@ -213,7 +214,7 @@ struct ServerTable: Sendable {
     }
   }
 
-  /// Asks whether the table, or a partition of it, has a trigger that is run for each row before its
+  /// Finds out whether the table, or a partition of it, has a trigger that runs for each row before its
   /// insertion.
   ///
   /// - Throws: `ServerError`.
@@ -233,9 +234,9 @@ struct ServerTable: Sendable {
   /// PostgreSQL's limit for a table.
   static let mostColumns = 1600
 
-  /// A statement that makes a table.
+  /// The statement that makes a table.
   ///
-  /// - Parameter keys: the columns of the primary key, in its order; empty: the table has none.
+  /// - Parameter keys: the columns of the primary key, in its order; empty when the table has none.
   /// - Throws: `ServerError` for names and numbers that PostgreSQL does not take.
   static func creation(
     _ place: QualifiedName, _ columns: [(name: String, type: ColumnType)], keys: [String],
@@ -276,7 +277,7 @@ struct ServerTable: Sendable {
     return "CREATE TABLE \(place.qualified) (\(list.joined(separator: ", "))\(constraint))"
   }
 
-  /// A statement that adds a column, unless it is there.
+  /// The statement that adds a column unless the table has it.
   ///
   /// - Throws: `ServerError` for a name that PostgreSQL does not take.
   func addition(

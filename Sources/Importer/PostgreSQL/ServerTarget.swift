@@ -1,11 +1,11 @@
 import Base
 
-/// A server's address, to connect to any number of times, with the library that connects.
+/// A server's address, for connecting any number of times, with the library that connects.
 ///
 /// Thread rule: a plain value, `Sendable`.
 struct ServerTarget: ServerAccess {
   let library: LibPQ
-  /// The address for the user: without a password.
+  /// The address for the user, without a password.
   let shown: String
   private let address: String
 
@@ -24,16 +24,16 @@ struct ServerTarget: ServerAccess {
     library.freeParsed(parsed)
   }
 
-  /// libpq's reason why it cannot read an address, without the parts of the address that it quotes: one of
-  /// them may be the password.
+  /// libpq's reason why it cannot read an address, without the parts of the address that it quotes, since one
+  /// of them may be the password.
   static func harmless(_ reason: String) -> String {
     if reason.isEmpty { return "it is no URL and no list of key=value" }
     return reason.parts(at: "\"").enumerated().map { $0 % 2 == 0 ? $1 : "..." }
       .joined(separator: "\"")
   }
 
-  /// What is said of a connection, without what the address has and does not show: where a password has a
-  /// sign in it that ends one, such as `/` or `@`, its rest is taken for a port or a host.
+  /// A message about a connection without quoted parts of the address that are not shown. A password may have
+  /// a sign that ends it, such as `/` or `@`; libpq then takes its rest for a port or a host.
   func withoutSecrets(_ text: String) -> String {
     let (given, visible) = (Array(address.utf8), Array(shown.utf8))
     return text.parts(at: "\"").enumerated().map { index, part in
@@ -50,11 +50,11 @@ struct ServerTarget: ServerAccess {
       self, silence: silence, isStopping: isStopping, isCancelled: isCancelled)
   }
 
-  /// Begins to connect; nil where there is no memory.
+  /// Begins to connect; nil when there is no memory.
   ///
-  /// - Parameter hosts: instead of those of the address; empty: these.
+  /// - Parameter hosts: the hosts to try; empty: those of the address.
   func start(_ hosts: [ServerHost] = []) -> LibPQ.Handle? {
-    // Later ones overrule what the address says of the same. What is empty overrules nothing.
+    // Parameters after `dbname` overrule those of the address; empty ones overrule nothing.
     let names = [
       "fallback_application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
       "dbname", "client_encoding", "host", "hostaddr", "port",
@@ -62,7 +62,7 @@ struct ServerTarget: ServerAccess {
     func list(_ part: (ServerHost) -> String) -> String {
       hosts.allSatisfy { part($0).isEmpty } ? "" : hosts.map(part).joined(separator: ",")
     }
-    // A peer that is gone is found out in a minute; one that is at work may take its time.
+    // Keepalives detect a peer that is gone within a minute; a peer at work may take its time.
     let values = [
       "sheaf", "30", "10", "3", address, "UTF8", list(\.name), list(\.address), list(\.port),
     ]
