@@ -241,7 +241,7 @@ package struct RowBuffer: Sendable {
 
   /// Encodes rows as a cluster whose first key is that of the first row.
   ///
-  /// - Parameter rows: which rows; nil: all.
+  /// - Parameter rows: the rows to encode; nil for all.
   /// - Throws: `ClusterError`, `invalidKeys` when the keys do not ascend.
   package func encode(
     with builder: ClusterBuilder, rows: Range<Int>? = nil

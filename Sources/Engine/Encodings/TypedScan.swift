@@ -72,7 +72,7 @@ struct TypedScan {
   static func scan(_ column: GatheredColumn, _ room: Room) -> (TypedScan?, mayBeNumbers: Bool) {
     guard column.valueCount > 0 else { return (nil, true) }
     var decimals = TypedScan(kind: .decimals, room)
-    // What is read as decimals may be numbers; `mayBeNumbers` would only repeat that.
+    // A column that is read as decimals may be numbers; `mayBeNumbers` would only confirm that.
     let beginsWithNumber = column.firstSpelling.map(beginsLikeNumber) ?? false
     if beginsWithNumber, decimals.fillDecimals(column) { return (decimals, true) }
     guard mayBeNumbers(column) else { return (scanWrittenDates(column, room), false) }
@@ -256,7 +256,7 @@ struct TypedScan {
   }
 
   /// - Parameter factors: the factors that convert numbers of each scale to the largest one.
-  /// - Returns: how many numbers cannot be converted; nil: too many.
+  /// - Returns: how many numbers cannot be converted; nil when there are too many.
   private mutating func fill(
     trimming other: TypedScan, _ column: GatheredColumn, factors: UnsafePointer<Int64>
   ) -> Int? {

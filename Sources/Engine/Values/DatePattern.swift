@@ -3,7 +3,7 @@
 ///
 /// | field | what it reads |
 /// |---|---|
-/// | `%Y` `%y` | four digits; two, as POSIX has it: 69 to 99 are 1969 to 1999, 00 to 68 are 20.. |
+/// | `%Y` `%y` | four digits; two, as in POSIX: 69 to 99 are 1969 to 1999, 00 to 68 are 2000 to 2068 |
 /// | `%m` `%d` `%e` | one or two digits |
 /// | `%B` `%b` `%h` | a month's name, whole or short, in any case |
 /// | `%A` `%a` | a weekday's name, likewise; it must be the date's |

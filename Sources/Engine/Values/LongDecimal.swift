@@ -27,7 +27,8 @@ enum LongDecimal {
     return hasDigits(of: value, count: parts.significantDigits, spelling)
   }
 
-  /// The same for a canonical decimal with a digit behind the point and 18 or 19 in all.
+  /// Like `isDouble` of a spelling, for a canonical decimal with a digit behind the point and 18 or 19 in
+  /// all.
   static func isDouble(_ number: ScaledNumber) -> Bool {
     withUnsafeTemporaryAllocation(byteCount: NumberSpelling.capacity, alignment: 8) { room in
       guard let base = room.baseAddress else { return false }

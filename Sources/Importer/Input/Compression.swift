@@ -45,11 +45,11 @@ package enum Compression: String, Sendable, CaseIterable {
     }
   }
 
-  /// How many bytes of the beginning are needed.
+  /// How many of the first bytes `of` needs.
   static let beginningBytes = 10
 
   /// How a file is compressed, from its first bytes, or otherwise from its name: a file with such a name that
-  /// begins differently is damaged. Nil: it is not compressed.
+  /// begins differently is damaged. Nil when it is not compressed.
   static func of(path: String, beginning: [UInt8]) -> Compression? {
     allCases.first { $0.fits(beginning) }
       ?? allCases.first { path.hasSuffix("." + $0.fileExtension) }

@@ -1,7 +1,7 @@
-/// An input as UTF-8, whatever its encoding, which a byte-order mark or the user determines.
+/// An input as UTF-8, whatever its encoding. A byte-order mark, the user or a guess determines the encoding.
 ///
-/// The mark stays at the front, as that of UTF-8. UTF-8 itself is passed through. Positions for `seek` are
-/// those of the original input, at the beginning of a character.
+/// The mark stays at the front, as UTF-8's. UTF-8 itself is passed through. Positions for `seek` are those of
+/// the original input, at the beginning of a character.
 ///
 /// Memory: at most 64 KiB of the input and their UTF-8; for an encoding of the system, also the input's bytes
 /// until they are taken from `original`.
@@ -29,7 +29,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   let original: SystemText?
   private var transcoder: Transcoder
   private var input: [UInt8] = []
-  /// Bytes that were read to find the mark, and must be read again.
+  /// Bytes that were read to find the mark or to guess; they are returned first.
   private var head: [UInt8]
   private var output: [UInt8] = []
   private var taken = 0
@@ -64,7 +64,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     self.source = source
   }
 
-  /// An input of a known encoding; seek before reading, or read from its start.
+  /// An input of a known encoding. The caller seeks before reading, or reads from the input's start.
   package init(_ source: any ByteSource, encoding: TextEncoding) throws(ImportError) {
     original = encoding.form == .system ? try SystemText(encoding) : nil
     guess = nil

@@ -32,8 +32,8 @@ package struct EncodingGuess: Sendable, Equatable {
         ("cp852", 4, .narrow), ("macintosh", 4, .narrow), ("cp437", 5, .narrow),
       ]
 
-  /// The encoding for reading the beginning of an input that names none; nil: it is UTF-8, perhaps with
-  /// damaged places.
+  /// The encoding for reading the beginning of an input that names none; nil when it is UTF-8, perhaps with
+  /// damaged places, or not text at all.
   static func ofInput(_ bytes: [UInt8], isWhole: Bool) -> EncodingGuess? {
     if let encoding = unmarked(bytes) {
       return EncodingGuess(encoding: encoding, others: [], isLikely: true, isWhole: isWhole)
@@ -85,8 +85,8 @@ package struct EncodingGuess: Sendable, Equatable {
 
   // MARK: Evidence
 
-  /// Returns whether bytes are text in another encoding, and not UTF-8 with some damaged places: few bytes
-  /// beyond ASCII form a character of UTF-8 by chance.
+  /// True when the bytes are text in another encoding, and not UTF-8 with some damaged places: only a few
+  /// bytes beyond ASCII form characters of UTF-8 by chance.
   private static func isForeign(_ bytes: [UInt8], isWhole: Bool) -> Bool {
     var parser = Unicode.UTF8.ForwardParser()
     var input = bytes.makeIterator()
@@ -122,7 +122,7 @@ package struct EncodingGuess: Sendable, Equatable {
     let isLittle = odd > even
     let (most, least) = isLittle ? (odd, even) : (even, odd)
     let paired = isLittle ? little : big
-    // Text that is not UTF-8 either needs less evidence.
+    // Bytes that are not UTF-8 need less evidence.
     let wanted = String(validating: bytes[..<count], as: UTF8.self) == nil ? 3 : 8
     guard most >= wanted, most * 100 >= count, least * 20 <= most, paired > 0,
       paired * 10 >= feeds * 6
@@ -158,7 +158,7 @@ package struct EncodingGuess: Sendable, Equatable {
       isLikely: found[best].score > 0, isWhole: isWhole)
   }
 
-  /// The lines with bytes beyond ASCII, up to the number of bytes that is compared.
+  /// The bytes to score: all of a short input, otherwise lines with bytes beyond ASCII.
   private static func sample(_ bytes: [UInt8]) -> [UInt8] {
     if bytes.count <= scoredBytes { return bytes }
     var sample: [UInt8] = []

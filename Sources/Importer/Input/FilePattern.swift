@@ -113,7 +113,8 @@ package enum FilePattern {
     }
   }
 
-  /// Whether the list that begins at `place` contains this character, and where the list ends.
+  /// Whether the list that begins at `place` contains this character, and where the list ends; nil when it is
+  /// never closed.
   private static func list(_ pattern: [Unicode.Scalar], _ place: Int, _ scalar: Unicode.Scalar)
     -> (fits: Bool, end: Int)?
   {

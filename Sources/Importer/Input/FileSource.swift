@@ -106,15 +106,16 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
     return count
   }
 
-  /// A terminal's interrupt key also ends the program that writes into a pipe; the end of the pipe is then
-  /// not the end of the input.
+  /// True after an interruption. A terminal's interrupt key also ends the program that writes into a pipe;
+  /// the end of the pipe is then not the end of the input.
   private func endWasInterrupted() -> Bool {
     // The signal is on its way to a thread of this process.
     System.sleep(milliseconds: 5)
     return isCancelled()
   }
 
-  /// Standard input may begin in the middle of its file.
+  /// Nil for pipes, and for descriptors of the caller, such as standard input, which may begin in the middle
+  /// of a file.
   package var positioned: (any PositionedSource)? {
     closesDescriptor && identity != nil ? self : nil
   }

@@ -8,15 +8,15 @@ package struct InputFile: Sendable, Equatable {
   package let path: String
   /// The query of a server; nil for a file.
   package let query: ServerQuery?
-  /// Identifies its place: a checksum of the path with all links followed, or of `-`.
+  /// Identifies the input: the checksum of `location`.
   package let key: UInt64
-  /// The path with all links followed.
+  /// The path with all links followed; for anything but a regular file, `path`.
   package let location: String
-  /// The size of the file on the disk; nil for a pipe.
+  /// The size of a regular file on the disk; nil for other inputs.
   package let size: Int?
   /// Whether a program of the system must decompress it.
   package let isCompressed: Bool
-  /// The file's device and number; nil for standard input.
+  /// The device and number of the file; nil for standard input and queries.
   package let identity: FileIdentity?
   /// Whether it can be read again from the start.
   package var canBeReadAgain: Bool { size != nil && path != "-" }

@@ -6,7 +6,7 @@ import Base
 struct OriginalText: Sendable {
   private let bytes: [UInt8]
   private let table: CodeTable
-  /// Codes begin at these places, one for every few thousand bytes, so that any code is found from one
+  /// Places where codes begin, one for every few thousand bytes, so that any code is found from a place
   /// nearby.
   private let marks: [(text: Int, input: Int)]
 

@@ -8,7 +8,7 @@ struct OtherFormat: Sendable, Equatable {
   /// Whether a CSV file might begin like this; `--delimiter` then declares that it is one.
   var mayBeText = false
 
-  /// The format of an input, by its first bytes; nil: unknown, so it may be CSV.
+  /// The format of an input, by its first bytes; nil when it is unknown, so that the input may be CSV.
   static func of(_ bytes: [UInt8]) -> OtherFormat? {
     if bytes.starts(with: "PK".utf8), bytes.count > 3,
       [[3, 4], [5, 6]].contains(Array(bytes[2..<4]))

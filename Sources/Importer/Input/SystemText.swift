@@ -2,8 +2,8 @@ import Base
 
 /// An input that the system decodes to UTF-8, with its original bytes.
 ///
-/// Several codes may mean one character, and one code several characters. So the original bytes cannot be
-/// computed from the UTF-8: they are kept beside it, and dropped as the UTF-8 is consumed.
+/// Several codes may mean one character, and one code several characters, so the original bytes cannot be
+/// computed from the UTF-8. They are kept beside it, and dropped as the UTF-8 is consumed.
 ///
 /// Memory: the input's bytes that were decoded and not consumed.
 ///
@@ -11,7 +11,7 @@ import Base
 final class SystemText: @unchecked Sendable {
   // @unchecked: see the thread rule.
   private var table: CodeTable
-  /// Less than one code, not decoded yet: the last bytes of `original`.
+  /// The last bytes of `original`, less than one code, which are not decoded yet.
   private var held: [UInt8] = []
   /// The input's bytes from `front` on have been passed in and not taken.
   private var original: [UInt8] = []
@@ -92,7 +92,7 @@ final class SystemText: @unchecked Sendable {
     return walked.input
   }
 
-  /// The same for whole codes that represent at most `limit` bytes of the input.
+  /// Consumes whole codes that represent at most `limit` bytes of the input.
   ///
   /// - Returns: their number of bytes of UTF-8, and of the input.
   func pass(upTo count: Int, inputLimit limit: Int) -> (count: Int, inputLength: Int) {
@@ -102,7 +102,7 @@ final class SystemText: @unchecked Sendable {
     return (max(0, walked.text), walked.input)
   }
 
-  /// Counts off bytes of the UTF-8, and returns the original ones.
+  /// Consumes bytes of the UTF-8, and returns the original bytes.
   func take(_ count: Int) -> OriginalText {
     var marks: [(text: Int, input: Int)] = []
     var next = OriginalText.markBytes
@@ -118,7 +118,7 @@ final class SystemText: @unchecked Sendable {
     return OriginalText(bytes, table, marks: marks)
   }
 
-  /// Moves over whole codes.
+  /// Moves `front` over whole codes.
   ///
   /// - Parameter mark: called with the position after each.
   private func walk(
@@ -129,7 +129,7 @@ final class SystemText: @unchecked Sendable {
     original.withUnsafeBytes { bytes in
       while front < bytes.count, text < count {
         let code = table.code(bytes, at: front)
-        // A truncated code at the end of the input does not count as a code.
+        // A truncated code at the end of the input has no length; it is passed byte by byte.
         let length = max(1, code.length)
         let spelled = table.textLength(code.entry)
         guard text + spelled <= count, front - start + length <= inputLimit else { break }

@@ -1,8 +1,8 @@
 /// Converts text of another encoding to UTF-8, and any part of that back to the same bytes.
 ///
 /// Bytes of the input that are not text become bytes that are not UTF-8, in a unique form, so nothing is
-/// lost: the parser treats them like any ill-formed UTF-8, and the conversion back gives the original. So a
-/// place in the UTF-8 determines the place in the input without a table of offsets.
+/// lost: the parser treats them like any ill-formed UTF-8, and the conversion back gives the original. A
+/// place in the UTF-8 therefore determines the place in the input without a table of offsets.
 ///
 /// Encodings that the system decodes go through `SystemText` instead, which keeps the bytes.
 ///

@@ -19,7 +19,6 @@ struct InfinitySpellings: Sendable {
   /// Calls `body` with the changed row.
   ///
   /// - Parameter row: CSV as the server writes it.
-  ///
   /// - Complexity: O(n); rows without `Infinity` are not copied.
   func withSpellings<Result>(
     _ row: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
