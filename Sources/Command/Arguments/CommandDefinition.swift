@@ -12,7 +12,7 @@ struct CommandDefinition: Sendable {
     /// The words that a shell can offer for it.
     var completion = Completion.none
 
-    /// As the usage line writes it.
+    /// The argument in the usage line.
     var shown: String {
       let repeated = isRepeatable ? name + "..." : name
       return isRequired ? repeated : "[\(repeated)]"

@@ -5,7 +5,7 @@ protocol OptionEntry: Sendable {
   var name: String { get }
   /// The placeholder for the value in the help; nil for a flag, which has no value.
   var placeholder: String? { get }
-  /// The value of the option when it stands alone; another value must then follow a `=`. Nil: a value is
+  /// The value when the option stands alone; any other value must then follow a `=`. Nil when a value is
   /// required.
   var impliedValue: String? { get }
   /// The allowed values, in words that fit after "expected".
@@ -32,11 +32,11 @@ extension OptionEntry {
     return impliedValue == nil ? " " + placeholder : "[=\(placeholder)]"
   }
 
-  /// Whether the word after the option is its value.
+  /// True when the word after the option is its value.
   var takesNextWord: Bool { placeholder != nil && impliedValue == nil }
 }
 
-/// The group of all options without another one.
+/// The group of all options that name no other.
 let generalOptions = "Options"
 
 /// An option with a value of a known type.

@@ -58,7 +58,7 @@ extension CommandError {
     if let refusal = option.refusal(text) {
       return .usage("--\(option.name): \(refusal)")
     }
-    // The form is right; the number is too large.
+    // The text has the right form when a smaller number is accepted in its place.
     let digits = text.prefix { $0 >= "0" && $0 <= "9" }
     let isTooLarge = digits.count > 6 && option.accepts("1" + text.dropFirst(digits.count))
     return .usage(

@@ -72,7 +72,7 @@ struct ColumnValue: Sendable, Equatable {
   let column: String
   let text: String
 
-  /// The same with the shortest name before an `=` that is one of these; unchanged when there is none.
+  /// This value, split at the first `=` behind one of the given names; unchanged when there is none.
   func naming(oneOf columns: Set<String>) -> ColumnValue {
     let whole = Array("\(column)=\(text)".unicodeScalars)
     func part(_ range: Range<Int>) -> String {
@@ -88,7 +88,7 @@ struct ColumnValue: Sendable, Equatable {
 }
 
 extension ValueKind where Value == ColumnValue {
-  /// A name, `=` and a value, to the letter. The name ends at the first `=`: see `ColumnValue.naming`.
+  /// A name, `=` and a value, taken literally. The name ends at the first `=`: see `ColumnValue.naming`.
   static var columnValue: ValueKind {
     ValueKind(
       placeholder: "NAME=VALUE", allowed: "a column's name, = and a value, such as region=eu"

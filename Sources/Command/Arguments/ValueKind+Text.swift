@@ -58,7 +58,7 @@ extension ValueKind where Value == String {
     ) { $0 == whitespace ? whitespace : shortText($0) }
   }
 
-  /// The same, or `none`, which becomes an empty text.
+  /// One to four bytes, or `none`, which becomes an empty text.
   static var comment: ValueKind {
     ValueKind(
       placeholder: "TEXT|none", allowed: "one to four bytes of text, or \"none\""

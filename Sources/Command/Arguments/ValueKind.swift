@@ -21,7 +21,7 @@ struct ValueKind<Value: Sendable>: Sendable {
   let allowed: String
   /// The words that a shell can offer for it.
   var completion = Completion.none
-  /// A message about a refused text, when `allowed` does not suffice; nil: it always does.
+  /// A message about a refused text, when `allowed` does not suffice; nil when it always does.
   var refusal: (@Sendable (String) -> String?)? = nil
   /// The value, or nil when the text is not one.
   let parse: @Sendable (String) -> Value?

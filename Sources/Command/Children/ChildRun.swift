@@ -3,7 +3,7 @@ import Engine
 
 /// Runs this program again as a child, which ends with this process.
 enum ChildRun {
-  /// A signal has requested that this command end; the child has been ended.
+  /// A signal has requested that this command end, and the child has been ended.
   struct Interrupted: Error {}
 
   struct Result {
@@ -14,7 +14,7 @@ enum ChildRun {
     /// The child's standard error; empty unless captured.
     let errorText: String
     let ending: ChildEnding
-    /// Whether this process has ended it.
+    /// True when this process has killed it.
     let wasKilled: Bool
   }
 
@@ -23,7 +23,7 @@ enum ChildRun {
     fileprivate let began: UInt64
   }
 
-  /// More bytes than a child ever prints.
+  /// No child prints as many bytes; what follows them is dropped.
   private static let outputLimit = 64 << 10
 
   /// Starts a child.
@@ -46,7 +46,7 @@ enum ChildRun {
 
   /// Waits for a child's end.
   ///
-  /// - Parameter limit: it is killed when it has run for so many seconds; nil: never.
+  /// - Parameter limit: the seconds after which the child is killed; nil: never.
   /// - Throws: `Interrupted`; the child has ended.
   static func finish(_ started: Started, killAfter limit: Double? = nil) throws -> Result {
     let child = started.child
@@ -68,7 +68,7 @@ enum ChildRun {
     var errorText = ""
     if let error = child.error {
       var bytes: [UInt8] = []
-      // A process that the child has started may still hold the pipe open.
+      // Reading ends when no process holds the pipe open, the child's own children included.
       while bytes.count < outputLimit, try read(error, &bytes) {}
       errorText = String(decoding: bytes, as: UTF8.self)
     }

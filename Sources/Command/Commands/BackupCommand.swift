@@ -156,8 +156,8 @@ private enum BackupReport {
     }
   }
 
-  /// Whether a path is the destination's, or that of a file beside it, and not the source's. If the name of
-  /// one begins with the other's, the longer one decides.
+  /// True when a path is that of the destination or of a file beside it, and not the source's. When the name
+  /// of one of the two begins with the other's, the longer name decides.
   private static func isOf(
     _ destination: String, _ path: String, rather source: String
   ) -> Bool {
@@ -168,7 +168,7 @@ private enum BackupReport {
     return match(destination) > match(source)
   }
 
-  /// A path with its folder resolved: of a file that may not be there yet.
+  /// The path of a file that may not exist yet, with its folder resolved.
   private static func directory(_ path: String) -> String? {
     let folder = System.directory(of: path)
     return (try? System.resolved(folder)).map { "\($0)/\(System.name(of: path))" }

@@ -47,7 +47,7 @@ enum DeleteCommand {
     let table: String
     let before: Int
     let deleted: Int
-    /// The version without the objects; nil: nothing was committed.
+    /// The version without the objects; nil when nothing was committed.
     let version: UInt64?
   }
 

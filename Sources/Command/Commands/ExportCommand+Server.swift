@@ -30,7 +30,7 @@ extension ExportCommand {
   static let serverOptions: [any OptionEntry] =
     [into, name, rejects] + shared + [CommonOptions.jobReport, CommonOptions.quiet]
 
-  /// Whether a server is the destination.
+  /// True when a server is the destination.
   ///
   /// - Throws: `CommandError` for options of the other kind of destination.
   static func isIntoServer(_ arguments: ParsedArguments) throws -> Bool {

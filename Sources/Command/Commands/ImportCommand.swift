@@ -380,7 +380,7 @@ enum ImportCommand {
   ) throws -> ExitStatus {
     let (inputs, database) = (arguments.positionals, try arguments.required(into))
     let isServer = ServerAddress.isServer(database)
-    // A name such as user=1/a.csv is a file's.
+    // A name such as user=1/a.csv is that of a file.
     let isURL = { ServerAddress.isURL($0) || ServerAddress.isOfOther($0) }
     if arguments.isSet(abandon) { return try runAbandoning(arguments, output) }
     return try RunLog.keep(

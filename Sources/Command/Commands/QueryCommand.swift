@@ -204,7 +204,7 @@ private struct QueryPrinter {
       printed += window.count
     }
     try text.end()
-    // Shows readers of the output that it is only a part.
+    // The last line tells whether the rows above are only a part.
     var all = query
     all.limit = nil
     all.offset = 0

@@ -5,7 +5,7 @@ import Importer
 struct Salvage {
   let path: String
   let table: String
-  /// The newest version was lost, or may have been.
+  /// True when the newest version was lost, or may have been.
   let isOlder: Bool
 
   /// - Returns: `dataRefused` when anything was left out.

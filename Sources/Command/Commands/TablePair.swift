@@ -6,10 +6,10 @@ struct TablePair {
   let name: String
   /// Nil for a table that was created.
   let old: Table?
-  /// Nil for one that was deleted.
+  /// Nil for a table that was deleted.
   let new: Table?
 
-  /// Whether it has the name in either version; true without a name.
+  /// True when it has the name in either version; true without a name.
   func isNamed(_ wanted: String?) -> Bool {
     wanted.map { $0 == name || $0 == old?.name } ?? true
   }

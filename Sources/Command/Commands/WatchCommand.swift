@@ -58,7 +58,7 @@ enum WatchCommand {
       var last =
         try arguments.value(since).map { try database.snapshot(at: VersionName($0)) }
         ?? database.snapshot()
-      // It may have been created since, or have got its name.
+      // The table may have been created or renamed after the version to begin with.
       if let wanted, !last.tableNames.contains(wanted) { _ = try database.snapshot().table(wanted) }
       try say(last, output)
       var moved = System.monotonicNanoseconds

@@ -59,7 +59,7 @@ struct BashCompletion {
     text += "      if [[ $cur == -* ]] && ((positional == 1)); then\n"
     text += "        _sheaf_words \"\(options.joined(separator: " "))\"\n"
     text += "        return\n      fi\n"
-    // The arguments without a name have one kind of value, that of the first.
+    // All arguments without a name have the same kind of value as the first.
     let arguments = command.positionals.first.flatMap { action($0.completion) }
     if let arguments { text += "      \(arguments)\n" }
     return text + "      ;;\n"

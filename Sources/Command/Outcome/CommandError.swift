@@ -96,7 +96,8 @@ extension CommandError {
     }
   }
 
-  /// The same for a command that writes a database: failing to open it means failing to create an output.
+  /// The report of an error in a command that writes a database: failing to open it means failing to create
+  /// an output.
   init(writing error: any Error) {
     if case EngineError.system(let system) = error, system.operation == "open" {
       self = .creation(system)

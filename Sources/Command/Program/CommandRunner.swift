@@ -36,7 +36,7 @@ enum CommandRunner {
 
   /// - Parameters:
   ///   - prefix: set to the name of the command, once it is known, for error messages.
-  ///   - isDated: set when they go to a log, whose lines begin with the time.
+  ///   - isDated: set when messages go to a log, whose lines begin with the time.
   private static func dispatch(
     _ arguments: [String], _ output: BufferedOutput, _ prefix: inout String,
     _ isDated: inout Bool

@@ -8,8 +8,8 @@ enum Main {
     System.ignoreClosedPipes()
     System.ignoreFileSizeLimit()
     System.keepEndingsOfChildren()
-    // Swift's runtime prints backtraces for faults of the program. A bus error is a fault of the disk or the
-    // file.
+    // Replaces a handler of Swift's runtime, which would print a backtrace as for a fault of the program: a
+    // bus error is a fault of the disk or the file.
     _ = BusErrors.report(replaces: true)
     let status = CommandRunner.run(GivenWords.all)
     System.exit(status.rawValue)

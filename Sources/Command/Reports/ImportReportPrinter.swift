@@ -6,7 +6,7 @@ import Importer
 struct ImportReportPrinter {
   let report: ImportReport
   let options: ImportOptions
-  /// The command that has made the report.
+  /// The command that made the report.
   var command = "import"
 
   /// The text prints at most this number of notes; an import of thousands of inputs may have more.
@@ -395,7 +395,7 @@ struct ImportReportPrinter {
     return ServerAddress.isServer(word) ? ServerAddress.shown(word) : word
   }
 
-  /// Whether an input can only be read from its beginning.
+  /// True when an input is a query, which can only be read from its beginning.
   private var hasQuery: Bool { report.inputs.contains(where: ServerAddress.isURL) }
 
   /// The command that resumes this import.

@@ -25,7 +25,7 @@ final class MetricsFile {
   /// Creates the temporary file at once, so that a folder without write permission is found before the work.
   ///
   /// - Parameters:
-  ///   - database: the command's file or server; nil: it is not known.
+  ///   - database: the command's file or server; nil when it is not known.
   ///   - others: the files that the command reads and writes; `path` must not be one of them.
   /// - Throws: `CommandError`.
   init(_ path: String, _ command: String, database: String?, others: [String]) throws {
@@ -57,7 +57,7 @@ final class MetricsFile {
     guard let status = try System.linkStatus(path: path), status.size > 0 else { return [] }
     let descriptor = try System.openRegular(path, writable: true)
     defer { System.close(descriptor) }
-    // A longer file is not one of ours.
+    // No metrics file is longer.
     let bytes = try System.beginning(descriptor, count: min(status.size, 1 << 20), path: path)
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
   }
@@ -85,7 +85,7 @@ final class MetricsFile {
   // MARK: Writing
 
   /// - Parameters:
-  ///   - report: the report of the run up to its end; nil: there is none.
+  ///   - report: the report of the run up to its end; nil when there is none.
   ///   - seconds: the duration of the run.
   /// - Throws: `CommandError`.
   func write(_ status: ExitStatus, _ report: JSONValue?, seconds: Double) throws {

@@ -6,13 +6,13 @@ import Engine
 /// A line is the command's report with `startedAt`, `exitStatus` and `error` added; the line of a run that
 /// failed before it had a report has only those and its subject. The file is opened before the command does
 /// anything, so that a job does not find out at its end that it cannot report. Each line is one write to a
-/// file opened for appending, so that lines of jobs that end at once do not mix.
+/// file opened for appending, so that lines of jobs that end at the same time do not mix.
 ///
 /// Thread rule: one thread at a time.
 final class RunLog {
-  /// Makes the command's report, once there is one; called only if a file for it is given.
+  /// Makes the command's report, once there is one; called only when a file for it is given.
   var report: (() -> JSONValue)?
-  /// Why the run is not a success although the command throws no error.
+  /// Why the run is not a success, although the command throws no error.
   var problem: String?
   /// The message for a person when the work is done but the report cannot be written; nil before the work is
   /// done.
@@ -94,7 +94,7 @@ final class RunLog {
 
   /// Appends the line of a run with wrong arguments, if they nevertheless name a report file.
   ///
-  /// - Parameter definition: the command's; nil: there is no command of that name.
+  /// - Parameter definition: that of the command; nil when there is no command of that name.
   static func noteWrongUsage(
     _ failure: CommandError, _ command: String, of definition: CommandDefinition?, words: [String]
   ) {

@@ -176,7 +176,7 @@ enum AppVersions {
   ) {
     let start = buffer.count
     common.append(at: random.next32(), to: &buffer)
-    // The last entry of the common ones is empty: it stands for all others.
+    // The last entry of the common versions is empty and represents all others.
     if buffer.count > start { return }
     let form = random.below(1000)
     if form < 12 {

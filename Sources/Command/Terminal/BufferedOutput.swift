@@ -4,8 +4,9 @@ import Engine
 /// A file or standard output, written in large pieces.
 ///
 /// The creator calls `flush` (or `close`) at the end: bytes still in the buffer when the object is released
-/// are lost, because a failure to write them could not be reported. Thread rule: one thread at a time. Cost:
-/// a copy of each byte, and one system call per 64 KiB.
+/// are lost, because a failure to write them could not be reported.
+///
+/// Thread rule: one thread at a time. Cost: a copy of each byte, and one system call per 64 KiB.
 final class BufferedOutput {
   static let capacity = 64 << 10
 
@@ -43,7 +44,7 @@ final class BufferedOutput {
   /// A file that is replaced as a whole on `close`. Until then, and after any failure, the earlier file
   /// remains. A pipe or a device is written directly.
   ///
-  /// - Parameter replacesDatabases: whether a Sheaf database that no process has open may be replaced.
+  /// - Parameter replacesDatabases: true when a Sheaf database that no process has open may be replaced.
   /// - Throws: a `CommandError` with status 73 when it is a symbolic link, a database or its lock file, or
   ///   cannot be created.
   static func file(_ path: String, replacesDatabases: Bool = false) throws(CommandError)
@@ -167,7 +168,7 @@ final class BufferedOutput {
     }
   }
 
-  /// Flushes and closes; standard output stays open. A file takes its place.
+  /// Flushes and closes; standard output stays open. A file that is replaced as a whole is replaced now.
   func close() throws(CommandError) {
     try flush()
     guard isOpen, !isStandard else { return }

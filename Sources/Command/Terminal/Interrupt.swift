@@ -22,8 +22,8 @@ enum Interrupt {
     System.interruptSignal, System.terminationSignal, System.hangupSignal,
   ]
 
-  /// Starts recording signals. Only for commands that check `signal`: the others would no longer end on a
-  /// signal, and call `installImmediate`.
+  /// Starts recording signals. Only for commands that check `signal`. Other commands would no longer end on a
+  /// signal; they call `installImmediate`.
   static func install() {
     touch()
     System.handle(signal: System.interruptSignal) { Interrupt.note($0) }

@@ -6,7 +6,7 @@ import Engine
 struct TerminalPolicy: Sendable, Equatable {
   let isTerminal: Bool
   let isRich: Bool
-  /// Whether block characters may be drawn: anywhere but on a dumb terminal.
+  /// True when block characters may be drawn: anywhere but on a dumb terminal.
   let allowsBlocks: Bool
 
   init(isTerminal: Bool, noColor: String?, term: String?) {

@@ -2,7 +2,7 @@ import Engine
 
 /// Bars of characters, for shares of a whole.
 struct TextBar {
-  /// True when bars may be drawn with eighths of a block; else they are of `#`.
+  /// True when bars may be drawn with eighths of a block; otherwise they consist of `#`.
   let isUnicode: Bool
   /// The width of a full bar, in characters.
   let width: Int
@@ -20,8 +20,8 @@ struct TextBar {
     return String(repeating: "█", count: units / 8) + Self.eighths[units % 8]
   }
 
-  /// Whether the locale allows more than ASCII: the first of the three variables that is set decides, and
-  /// none means the C locale.
+  /// True when the locale allows more than ASCII: the first of the three variables that is set decides;
+  /// without one, it is the C locale.
   static func allowsUnicode(_ environment: (String) -> String?) -> Bool {
     for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
       guard let value = environment(name), !value.isEmpty else { continue }

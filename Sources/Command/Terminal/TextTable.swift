@@ -10,7 +10,7 @@ import Engine
 final class TextTable {
   private let output: BufferedOutput
   private let columns: [Column]
-  /// Columns of the terminal; nil: cells are never cut.
+  /// Columns of the terminal; nil when cells are never cut.
   private let terminalWidth: Int?
   private let isRich: Bool
   private var sample: [[String?]] = []

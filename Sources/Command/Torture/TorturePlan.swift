@@ -3,7 +3,7 @@ struct TorturePlan {
   let durability: String
   let batchSize: String?
   let isKeyed: Bool
-  /// Whether the input takes the place of an earlier one, with `--truncate`.
+  /// True when the input takes the place of an earlier one, with `--truncate`.
   let replaces: Bool
   let compacts: Bool
   /// The number of attempts to kill.
@@ -23,7 +23,7 @@ struct TorturePlan {
   /// True when readers see the old table or the new one, and nothing between them.
   var isOneTransaction: Bool { batchSize == nil || batchSize == "all" }
 
-  /// - Parameter isFirst: whether certainly nothing of this input has been imported.
+  /// - Parameter isFirst: true when certainly nothing of this input has been imported.
   func words(isFirst: Bool, truncates: Bool) -> [String] {
     var words = ["--durability", durability, "--compact", compacts ? "always" : "never"]
     if let batchSize { words += ["--batch-size", batchSize] }

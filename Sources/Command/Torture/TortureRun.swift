@@ -23,7 +23,8 @@ struct TortureRun {
   private var typical = 0.0
   private let began = System.monotonicNanoseconds
 
-  /// The inputs are chosen so that an import takes about this long, long enough to be killed in.
+  /// The inputs are chosen so that an import takes about this long, which is long enough for a kill to hit
+  /// it.
   private static let wantedSeconds = 0.6
   private static let records = (fewest: 4000, most: 200_000)
 
@@ -170,7 +171,7 @@ struct TortureRun {
     ["import", input, "--into", folder.database, "--table", "t"]
   }
 
-  /// Learns the time of an import, from those that imported everything.
+  /// Updates the time of an import from one that ran undisturbed from beginning to end.
   private mutating func note(_ result: ChildRun.Result, _ words: [String]) {
     guard !result.wasKilled, result.ending.status == 0, !words.contains("--resume") else { return }
     typical = typical == 0 ? result.seconds : (typical + result.seconds) / 2

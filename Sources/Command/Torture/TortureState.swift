@@ -6,13 +6,13 @@ import Engine
 struct TortureState {
   private let folder: TortureFolder
   private let plan: TorturePlan
-  /// Whether the second input is being imported in place of the first.
+  /// True while the second input is being imported in place of the first.
   var replaces = false
   /// Bytes of the present input that have been seen.
   private var seen = 0
-  /// Whether a record of the second input has been seen: the first must not come back then.
+  /// True when a record of the second input has been seen: the first must not come back then.
   private var hasReplaced = false
-  /// Whether there is a table to be read.
+  /// True when there is a table to read.
   private(set) var isThere = false
 
   init(_ folder: TortureFolder, _ plan: TorturePlan) {
@@ -31,7 +31,7 @@ struct TortureState {
 
   /// Compares an export with the inputs.
   ///
-  /// - Parameter isWhole: all of the present input must be there.
+  /// - Parameter isWhole: true when all of the present input must be there.
   mutating func take(_ path: String, isWhole: Bool) throws {
     isThere = true
     let length = try System.status(path: path).size

@@ -7,7 +7,7 @@ struct ChartPoint {
   let value: Double
   let low: Double
   let high: Double
-  /// The number of the batch size, from 0.
+  /// The index of the batch size.
   let position: Int
   /// The text that appears when a person points at it.
   let label: String
@@ -17,7 +17,7 @@ struct ChartPoint {
 /// One line of a chart.
 struct ChartSeries {
   let name: String
-  /// Chooses colour and marker: the number of the durability, from 0.
+  /// The index of the durability, which determines colour and marker.
   let style: Int
   var isDashed = false
   let points: [ChartPoint]
@@ -213,7 +213,7 @@ struct TuneChart {
 }
 
 extension Double {
-  /// Base 10, from repeated multiplication and a series: the C library's is not needed for this.
+  /// The logarithm to base 10, from the exponent and a series, without the C library's function.
   fileprivate var logarithm: Double {
     guard self > 0, isFinite else { return 0 }
     // ln(m · 2^e) = e ln 2 + 2 artanh((m - 1) / (m + 1)), m in 1..<2

@@ -6,7 +6,7 @@ import Engine
 /// combination with many transactions, two imports of its first transactions estimate its time. A combination
 /// that would take too long is measured on a part of the input, and once on a part of that, so that the whole
 /// can be estimated from two points. Then every round imports with every combination. Every other round has
-/// the opposite order: a drift, such as that of the machine's temperature, affects all alike.
+/// the opposite order, so that a drift, such as that of the machine's temperature, affects all alike.
 struct TuneExperiment {
   /// Combinations with fewer transactions have no estimate of their own.
   private static let manyTransactions = 200
@@ -28,7 +28,7 @@ struct TuneExperiment {
     results.temporary = folder.work
   }
 
-  /// - Returns: the error that ended it early; nil: everything has been measured.
+  /// - Returns: the error that ended it early; nil when everything has been measured.
   mutating func run() -> (any Error)? {
     do {
       try measure()
@@ -94,8 +94,8 @@ struct TuneExperiment {
         try (records: size * $0, value: importing(combination, limit: size * $0).seconds)
       }
       folder.empty()
-      // Five times the transactions in hardly more time: the noise hides the cost of a transaction. Then only
-      // the long import counts, and the estimate is rather too high.
+      // If five times the transactions take hardly more time, the noise hides the cost of a transaction. Then
+      // only the long import counts, and the estimate is rather too high.
       let isClear = pilots[1].value > 1.2 * pilots[0].value
       estimate = TuneEstimate(isClear ? pilots[0] : nil, pilots[1])
     }

@@ -1,11 +1,11 @@
 import Base
 import Engine
 
-/// The folder for an experiment's results, and the folder inside it for the databases of a run: inside, so
-/// that both are on one file system.
+/// The folder for an experiment's results. The folder for the databases of a run lies inside it, so that both
+/// are on one file system.
 ///
-/// It never changes files of others, and of their content reads only whether they begin with the mark of
-/// `sheaf tune`.
+/// Files of others are never changed. Of their content, only the beginning is read, to see whether it is the
+/// mark of `sheaf tune`.
 struct TuneFolder {
   static let csvName = "results.csv"
   static let jsonName = "results.json"
@@ -22,12 +22,12 @@ struct TuneFolder {
 
   let path: String
   let work: String
-  /// Folders that were not there before, the outermost first.
+  /// Folders that this experiment has created, the outermost first.
   private let created: [String]
 
   /// Creates both folders.
   ///
-  /// - Parameter given: nil: `bench-results/tune-DATE`, followed by a number if that exists.
+  /// - Parameter given: the path; nil for `bench-results/tune-DATE`, followed by a number if that exists.
   /// - Throws: a `CommandError` when the folder cannot be created, or contains other files with the names of
   ///   the results.
   init(_ given: String?) throws {
@@ -138,7 +138,7 @@ struct TuneFolder {
     for folder in created.reversed() { try? System.removeFolder(folder) }
   }
 
-  /// Puts a file in place as a whole.
+  /// Writes a file, which appears only when it is complete.
   func write(_ name: String, _ bytes: [UInt8]) throws {
     let file = try BufferedOutput.file("\(path)/\(name)")
     try file.write(bytes)

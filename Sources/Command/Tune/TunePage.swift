@@ -4,7 +4,7 @@ import Engine
 /// The results as a page: one HTML file that is also XML, without scripts and external resources.
 ///
 /// Every number of an experiment has, beside its text for people, its path in `results.json` (`data-key`) and
-/// its value there (`data-value`), so that a check can compare them.
+/// its value there (`data-value`), so that a check can compare the two files.
 struct TunePage {
   /// The beginning of the file, by which an earlier one is recognized.
   static let beginning =

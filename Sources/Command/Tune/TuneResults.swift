@@ -7,7 +7,7 @@ struct TuneResults: Sendable {
   /// Batch sizes that make no difference are removed once the size of the input is known.
   var settings: TuneSettings
   let machine: TuneMachine
-  /// UTC.
+  /// The time at which it began, in UTC.
   let began = System.now(local: false)
   /// The folder of the databases.
   var temporary = ""

@@ -7,7 +7,7 @@ struct TuneRun: Sendable, Equatable {
   let records: Int
   let rejected: Int
   let transactions: Int
-  /// Of the whole process that imported.
+  /// Times of the whole process that imported.
   let seconds: Double
   let userSeconds: Double
   let systemSeconds: Double
@@ -16,7 +16,7 @@ struct TuneRun: Sendable, Equatable {
   let fileBytes: Int
   let compactedBytes: Int
   let compactSeconds: Double
-  /// Of the process that imported.
+  /// The most memory of the process that imported.
   let peakMemory: Int
 
   /// All values of a run, under their names in `results.json` and `results.csv`.
@@ -50,7 +50,7 @@ extension Int: Measured {
   static func middle(_ lower: Int, _ upper: Int) -> Int { lower + (upper - lower) / 2 }
 }
 
-/// Seconds: to the microsecond, as they are measured.
+/// Seconds, to the microsecond, as they are measured.
 extension Double: Measured {
   static func middle(_ lower: Double, _ upper: Double) -> Double {
     ((lower + upper) * 5e5).rounded() / 1e6

@@ -49,7 +49,7 @@ extension CountOrAll {
     }
   }
 
-  /// Whether one batch size comes before the other, from the smallest to the largest.
+  /// True when one batch size comes before the other, from the smallest to the largest.
   static func isSmaller(_ one: CountOrAll, _ other: CountOrAll) -> Bool {
     switch (one, other) {
     case (.count(let first), .count(let second)): first < second
