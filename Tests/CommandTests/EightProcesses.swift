@@ -137,7 +137,8 @@ final class EightProcesses: Sendable {
       return Command(what: "readers", program: crowd, words: ["reader", path, seconds, number])
     case .otherUser:
       let words = [crowd, "onlooker", path, seconds, number]
-      guard isRoot, Self.isThere("/usr/bin/setpriv") else { return onlooker(words) }
+      guard isRoot, TemporaryFolder.canBeEnteredByOthers, Self.isThere("/usr/bin/setpriv")
+      else { return onlooker(words) }
       return Command(
         what: "readers of another user", program: "/usr/bin/setpriv",
         words: ["--reuid=65534", "--regid=65534", "--clear-groups"] + words)

@@ -12,6 +12,19 @@ package final class TemporaryFolder: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
+  /// True when another user may enter such folders, once their own permissions let them: those above do.
+  package static let canBeEnteredByOthers: Bool = {
+    var folder = FileManager.default.temporaryDirectory.standardizedFileURL
+    while true {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: folder.path)
+      guard let permissions = (attributes?[.posixPermissions] as? NSNumber)?.intValue,
+        permissions & 0o001 != 0
+      else { return false }
+      if folder.path == "/" { return true }
+      folder.deleteLastPathComponent()
+    }
+  }()
+
   package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
   package func names() -> [String] {

@@ -92,12 +92,14 @@ struct TortureState {
           try System.read(files[index], at: offset, into: $0, path: path)
         }
       }
-      let count = min(counts[0], counts[1])
-      if let place = (0..<count).first(where: { pieces[0][$0] != pieces[1][$0] }) {
-        return offset + place
+      let common = pieces[0].withUnsafeBytes { first in
+        pieces[1].withUnsafeBytes { second in
+          UnsafeRawBufferPointer(rebasing: first.prefix(counts[0]))
+            .commonPrefixLength(with: UnsafeRawBufferPointer(rebasing: second.prefix(counts[1])))
+        }
       }
-      offset += count
-      if count < pieces[0].count { return offset }
+      offset += common
+      if common < pieces[0].count { return offset }
     }
   }
 }
