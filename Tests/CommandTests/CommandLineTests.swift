@@ -7,7 +7,8 @@ import Testing
 
 /// The built program, run as a person would.
 @Suite struct CommandLineTests {
-  @Test func versionAndHelp() throws {
+  @Test("--version prints the version; each way to ask for help prints the same page")
+  func versionAndHelp() throws {
     #expect(try SheafProcess.run(["--version"]).outputText == "sheaf 0.1.0\n")
     let help = try SheafProcess.run(["--help"])
     #expect(help.status == 0 && help.error.isEmpty)
@@ -19,21 +20,24 @@ import Testing
     #expect(try SheafProcess.run(["import", "--bogus", "--help"]).output == page.output)
   }
 
-  @Test func nothingAskedIsWrongUsage() throws {
+  @Test("Without arguments, the commands are listed on standard error as wrong usage")
+  func nothingAskedIsWrongUsage() throws {
     let result = try SheafProcess.run([])
     #expect(result.status == ExitStatus.usage.rawValue)
     #expect(result.output.isEmpty)
     #expect(result.errorText.contains("Commands:"))
   }
 
-  @Test(arguments: [
-    (["imprt"], "sheaf: unknown command \"imprt\"; did you mean sheaf import?\n"),
-    (["--versoin"], "sheaf: unknown option \"--versoin\"; a command comes first"),
-    (["help", "smaple"], "sheaf help: unknown command \"smaple\"; did you mean sheaf sample?\n"),
-    (["sample", "--rows", "many"], "sheaf sample: --rows: \"many\" is not allowed; expected"),
-    (["sample", "a\nb"], "sheaf sample: unexpected argument \"a\\nb\";"),
-    (["import", "a.csv"], "sheaf import: --into FILE is missing;"),
-  ])
+  @Test(
+    "Wrong usage is one line on standard error, and nothing on standard output",
+    arguments: [
+      (["imprt"], "sheaf: unknown command \"imprt\"; did you mean sheaf import?\n"),
+      (["--versoin"], "sheaf: unknown option \"--versoin\"; a command comes first"),
+      (["help", "smaple"], "sheaf help: unknown command \"smaple\"; did you mean sheaf sample?\n"),
+      (["sample", "--rows", "many"], "sheaf sample: --rows: \"many\" is not allowed; expected"),
+      (["sample", "a\nb"], "sheaf sample: unexpected argument \"a\\nb\";"),
+      (["import", "a.csv"], "sheaf import: --into FILE is missing;"),
+    ])
   func wrongUsageIsOneLine(arguments: [String], beginning: String) throws {
     let result = try SheafProcess.run(arguments)
     #expect(result.status == ExitStatus.usage.rawValue)
@@ -42,7 +46,8 @@ import Testing
     #expect(result.errorText.split(separator: "\n").count == 1)
   }
 
-  @Test func aSampleToOutputAndToAFile() throws {
+  @Test("A sample has the same bytes on standard output and in a file")
+  func aSampleToOutputAndToAFile() throws {
     let folder = TemporaryFolder()
     let printed = try SheafProcess.run(["sample", "--rows", "500", "--seed=9"])
     #expect(printed.status == 0 && printed.error.isEmpty)
@@ -53,7 +58,8 @@ import Testing
     #expect(printed.output.count > 50_000)
   }
 
-  @Test func anOutputThatCannotBeCreated() throws {
+  @Test("An output that cannot be created ends with its own status, and says what to do")
+  func anOutputThatCannotBeCreated() throws {
     let result = try SheafProcess.run(["sample", "--output", "/nowhere/at/all.csv"])
     #expect(result.status == ExitStatus.cannotCreate.rawValue)
     #expect(
@@ -72,7 +78,8 @@ import Testing
     }
   #endif
 
-  @Test func aClosedPipeEndsQuietly() throws {
+  @Test("A closed pipe ends sheaf sample quietly, with status 0")
+  func aClosedPipeEndsQuietly() throws {
     let process = try SheafProcess(["sample", "--rows", "100000000"])
     process.closeOutput(after: 100_000)
     let result = process.finish()

@@ -9,7 +9,8 @@ import Testing
 
 /// Each test runs in a process of its own, since a process notes a signal once, for good.
 @Suite struct InterruptTests {
-  @Test func theFirstSignalIsOnlyNoted() async {
+  @Test("The first signal is noted, and does not end the process")
+  func theFirstSignalIsOnlyNoted() async {
     await #expect(processExitsWith: .exitCode(7)) {
       unblockSignals()
       Interrupt.install()
@@ -19,7 +20,8 @@ import Testing
     }
   }
 
-  @Test func theSecondSignalEndsTheProcess() async {
+  @Test("A second signal, a second later, ends the process with its own status")
+  func theSecondSignalEndsTheProcess() async {
     await #expect(processExitsWith: .exitCode(ExitStatus.terminated.rawValue)) {
       unblockSignals()
       Interrupt.install()

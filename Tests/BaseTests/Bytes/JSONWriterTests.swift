@@ -3,7 +3,8 @@ import Testing
 
 /// JSON as `JSONWriter` writes it.
 @Suite struct JSONWriterTests {
-  @Test func aWriterCanBeUsedAgain() {
+  @Test("A writer that was emptied can be used again")
+  func aWriterCanBeUsedAgain() {
     var writer = JSONWriter()
     for _ in 0..<2 {
       writer.removeAll()

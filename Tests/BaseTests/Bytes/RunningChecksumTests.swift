@@ -4,7 +4,7 @@ import TestSupport
 
 /// A checksum of pieces is the checksum of the whole, wherever it is cut and asked for.
 @Suite struct RunningChecksumTests {
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test("The checksum of pieces is that of all bytes so far", arguments: 0..<40 as Range<UInt64>)
   func pieces(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let bytes = (0..<Int.random(in: 0...500, using: &random)).map { _ in

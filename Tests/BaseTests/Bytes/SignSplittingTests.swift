@@ -3,10 +3,12 @@ import Testing
 
 /// Signs are found byte by byte, whatever characters they are part of.
 @Suite struct SignSplittingTests {
-  @Test(arguments: [
-    ("", [""]), (",", ["", ""]), ("a,b", ["a", "b"]), (",a,,", ["", "a", "", ""]),
-    ("a,\u{301}b", ["a", "\u{301}b"]), ("\u{600},b", ["\u{600}", "b"]), ("é", ["é"]),
-  ])
+  @Test(
+    "Texts are split and replaced at each comma, also before a combining mark",
+    arguments: [
+      ("", [""]), (",", ["", ""]), ("a,b", ["a", "b"]), (",a,,", ["", "a", "", ""]),
+      ("a,\u{301}b", ["a", "\u{301}b"]), ("\u{600},b", ["\u{600}", "b"]), ("é", ["é"]),
+    ])
   func parts(text: String, parts: [String]) {
     #expect(text.parts(at: ",") == parts)
     #expect(text.replacing(sign: ",", with: "::") == parts.joined(separator: "::"))

@@ -4,7 +4,8 @@ import Testing
 
 /// What the system's iconv says of bytes.
 @Suite struct CharacterConverterTests {
-  @Test func meanings() throws {
+  @Test("Bytes mean a text, its beginning or nothing, whatever was asked before")
+  func meanings() throws {
     let converter = try #require(CharacterConverter("GB18030"))
     #expect(converter.meaning(of: []) == .text([]))
     #expect(converter.meaning(of: [0x61]) == .text([0x61]))

@@ -3,7 +3,8 @@ import Testing
 
 /// A path that is not UTF-8 can be written as text and read back, byte by byte.
 @Suite struct PathTextTests {
-  @Test func pathsComeBack() {
+  @Test("Any bytes of a path come back from its text, and are shown escaped")
+  func pathsComeBack() {
     for bytes: [UInt8] in [
       [], [0x61], [0xE9], [0xC3, 0xA9], [0xF4, 0x8F, 0xBF, 0xA9], [0xF4, 0x8F, 0xBF],
       [0xFF, 0x61, 0xFE],

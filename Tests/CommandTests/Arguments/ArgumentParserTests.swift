@@ -33,7 +33,8 @@ import Testing
     }
   }
 
-  @Test func bothWaysToGiveAValue() throws {
+  @Test("A value follows its option after a blank or an equals sign, wherever the option stands")
+  func bothWaysToGiveAValue() throws {
     for words in [["--into", "x=y", "a"], ["--into=x=y", "a"], ["a", "--into", "x=y"]] {
       let outcome = try ArgumentParser(definition: Self.definition).parse(words)
       guard case .arguments(let parsed) = outcome else {
@@ -56,12 +57,14 @@ import Testing
     #expect(parsed.positionals == ["-"])
   }
 
-  @Test func twoDashesEndTheOptions() throws {
+  @Test("Behind two dashes, every word is a positional argument")
+  func twoDashesEndTheOptions() throws {
     let parsed = try parse("--into", "f", "--", "--help", "-h", "--bogus")
     #expect(parsed.positionals == ["--help", "-h", "--bogus"])
   }
 
-  @Test func helpAnywhereAndWhateverElseIsWrong() throws {
+  @Test("Help is given wherever it is asked for, whatever else is wrong")
+  func helpAnywhereAndWhateverElseIsWrong() throws {
     for words in [["--help"], ["-h"], ["--bogus", "x", "-h"], ["--into", "--help"]] {
       guard case .help = try ArgumentParser(definition: Self.definition).parse(words) else {
         Issue.record("no help from \(words)")
@@ -104,7 +107,9 @@ import Testing
 
 /// The definitions of all commands: names, options, defaults and help.
 @Suite struct CommandTableTests {
-  @Test(arguments: CommandTable.all.map(\.name))
+  @Test(
+    "Each option of a command has its own name and help, and no default if it is required",
+    arguments: CommandTable.all.map(\.name))
   func everyTableIsSound(name: String) throws {
     let definition = try CommandTable.command(named: name)
     #expect(Set(definition.options.map(\.name)).count == definition.options.count)
@@ -123,7 +128,8 @@ import Testing
     }
   }
 
-  @Test func helpFitsEightyColumnsAndNamesEveryOption() {
+  @Test("Help fits 80 columns, names each command and option, and is styled only when asked")
+  func helpFitsEightyColumnsAndNamesEveryOption() {
     let help = HelpText(commands: CommandTable.all, styled: false)
     for definition in CommandTable.all {
       let page = help.page(of: definition)

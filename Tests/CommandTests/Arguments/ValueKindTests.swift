@@ -7,12 +7,14 @@ import Testing
 
 /// The kinds of option values: what each accepts, and what it says of the rest.
 @Suite struct ValueKindTests {
-  @Test(arguments: [
-    ("0", 0), ("7", 7), ("1B", 1), ("70MB", 70_000_000), ("70mb", 70_000_000),
-    ("512KiB", 524_288), ("1GiB", 1_073_741_824), ("1.5GB", 1_500_000_000), ("1.5KiB", 1536),
-    ("2TB", 2_000_000_000_000), ("0.001kB", 1), ("10 MB", 10_000_000),
-    ("9223372036854775807", Int.max),
-  ])
+  @Test(
+    "A size is read with decimal and binary units, fractions and a blank before the unit",
+    arguments: [
+      ("0", 0), ("7", 7), ("1B", 1), ("70MB", 70_000_000), ("70mb", 70_000_000),
+      ("512KiB", 524_288), ("1GiB", 1_073_741_824), ("1.5GB", 1_500_000_000), ("1.5KiB", 1536),
+      ("2TB", 2_000_000_000_000), ("0.001kB", 1), ("10 MB", 10_000_000),
+      ("9223372036854775807", Int.max),
+    ])
   func sizes(text: String, bytes: Int) {
     #expect(ValueKind<Int>.size.parse(text) == bytes)
   }
@@ -149,7 +151,8 @@ import Testing
     }
   }
 
-  @Test func choicesNameWhatIsAllowed() {
+  @Test("A choice reads exact names only, and lists those that are allowed")
+  func choicesNameWhatIsAllowed() {
     let kind = ValueKind<Durability>.choice
     #expect(kind.parse("full") == .full)
     #expect(kind.parse("FULL") == nil)
@@ -160,7 +163,8 @@ import Testing
 
 /// The names that an error offers for a mistyped word.
 @Suite struct SuggestionTests {
-  @Test func distances() {
+  @Test("The edit distance counts letters added, removed, replaced and swapped with neighbours")
+  func distances() {
     #expect(Suggestion.editDistance("", "") == 0)
     #expect(Suggestion.editDistance("", "abc") == 3)
     #expect(Suggestion.editDistance("kitten", "sitting") == 3)
@@ -168,7 +172,8 @@ import Testing
     #expect(Suggestion.editDistance("ipmort", "import") == 1)
   }
 
-  @Test func onlyNearNamesAreOffered() {
+  @Test("Only a near name is suggested, and none for an empty or a very long word")
+  func onlyNearNamesAreOffered() {
     let names = ["import", "info", "into", "batch-size", "compact", "compact-above"]
     #expect(Suggestion.nearest(to: "imprt", among: names) == "import")
     #expect(Suggestion.nearest(to: "batchsize", among: names) == "batch-size")

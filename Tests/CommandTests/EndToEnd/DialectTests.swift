@@ -16,6 +16,7 @@ import Testing
   }
 
   @Test(
+    "A table is read as its dialect, given or found, says: from a file and from a pipe",
     arguments: [
       (["--delimiter", "||"], "a||b\n1||x|y\n", "a,b\n1,x|y\n"),
       (["--delimiter", "§"], "a§b\n1§\"x§y\"\n", "a,b\n1,x§y\n"),

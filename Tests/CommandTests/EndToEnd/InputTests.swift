@@ -172,7 +172,8 @@ import Testing
     #expect(try status("cut.csv.gz", into: "cut.sheaf") == 65)
   }
 
-  @Test func aProgramThatIsMissing() throws {
+  @Test("A decompressor that is not installed is named, and no database is created")
+  func aProgramThatIsMissing() throws {
     let bench = try Workbench()
     try Data([0x28, 0xB5, 0x2F, 0xFD, 0, 0, 0]).write(
       to: URL(fileURLWithPath: bench.path("a.csv.zst")))

@@ -5,7 +5,8 @@ import Testing
 
 /// The help of every command and the manual page, both made from one table.
 @Suite struct ManualTests {
-  @Test func theCommittedPageIsTheTables() throws {
+  @Test("docs/sheaf.1 is what the program prints as its manual")
+  func theCommittedPageIsTheTables() throws {
     let rendered = try SheafProcess.run(["help", "--man"])
     #expect(rendered.status == 0)
     #expect(
@@ -42,7 +43,8 @@ import Testing
     #expect(long.split(separator: "\n").allSatisfy { $0.hasPrefix("\\&.") && $0.count <= 80 })
   }
 
-  @Test func everyCommandHasHelpWithExamples() throws {
+  @Test("Each command has help with examples and all options, however it is asked for")
+  func everyCommandHasHelpWithExamples() throws {
     for command in CommandTable.all {
       let help = try SheafProcess.run(["help", command.name])
       #expect(help.status == 0 && help.error.isEmpty)

@@ -15,7 +15,8 @@ import Importer
     try Array(text.utf8).withUnsafeBytes { try System.write(file, $0, path: path) }
   }
 
-  @Test func namesThatAreNoText() throws {
+  @Test("A file whose name is not UTF-8 is found, imported, and shown with the bytes escaped")
+  func namesThatAreNoText() throws {
     let bench = try Workbench()
     let name = PathText.text([0x64, 0xE9, 0x6A])
     try write(bench.path("") + "/" + name + ".csv", "id,name\n1,a\n2\n")
@@ -133,7 +134,8 @@ import Importer
     #expect(bench.names() == ["in.csv"])
   }
 
-  @Test func textThatOnlyLooksLikeIt() throws {
+  @Test("CSV that only begins like a file of another format is imported")
+  func textThatOnlyLooksLikeIt() throws {
     let bench = try Workbench()
     for csv in [
       "ORC,id\n1,2\n", "PKW,id\n1,2\n", "Object,id\n1,2\n", "[a],id\n1,2\n", "{id},b\n1,2\n",

@@ -181,7 +181,8 @@ import TestSupport
 
   // MARK: What was committed must be there again
 
-  @Test func standardInputThatIsAnother() throws {
+  @Test("Standard input is resumed only if its committed part has not changed")
+  func standardInputThatIsAnother() throws {
     let bench = try Workbench()
     var random = SplitMix64(seed: 3)
     let csv = Self.header + Self.rows(0..<500, &random)

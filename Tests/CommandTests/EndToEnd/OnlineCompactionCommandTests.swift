@@ -98,7 +98,8 @@ import Testing
     #expect(try bench.run(["export", bench.path("other.sheaf")]).outputText == text)
   }
 
-  @Test func anImportThatFindsReaders() throws {
+  @Test("An import whose file is also open elsewhere compacts it online, and it becomes smaller")
+  func anImportThatFindsReaders() throws {
     let bench = try filled()
     let database = try Database.open(bench.database)
     let result = try SheafProcess.run(

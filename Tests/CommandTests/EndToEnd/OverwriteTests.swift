@@ -24,7 +24,8 @@ import Testing
 
   private func mode(_ path: String) throws -> UInt32 { try System.status(path: path).permissions }
 
-  @Test func anEarlierFileKeepsItsPermissions() throws {
+  @Test("An output replaces an earlier file, and keeps its permissions")
+  func anEarlierFileKeepsItsPermissions() throws {
     let bench = try filled()
     try bench.write("o.csv", "old\n")
     chmod(bench.path("o.csv"), 0o600)
@@ -141,7 +142,8 @@ import Testing
     #expect(try bench.text("all") == "a\n" + csv + "b\n")
   }
 
-  @Test func databasesAreReplacedOnlyWhenAsked() throws {
+  @Test("A database is replaced only with --force and while unused; a copy replaces no other file")
+  func databasesAreReplacedOnlyWhenAsked() throws {
     let bench = try filled()
     let other = bench.path("other.sheaf")
     try bench.run(["import", "-", "--into", other], input: "c\n1\n")

@@ -19,7 +19,9 @@ import Testing
     ]
   }
 
-  @Test(arguments: ["1", "2", "1000"])
+  @Test(
+    "Rejects keep their bytes and have a reason each; once mended, they are imported",
+    arguments: ["1", "2", "1000"])
   func mendedAndImportedAfterAll(batch: String) throws {
     let bench = try Workbench()
     let words = try words(bench) + ["--batch-size", batch]
@@ -68,7 +70,8 @@ import Testing
         """)
   }
 
-  @Test func theLimitSaysWhatWasCommitted() throws {
+  @Test("An import with more rejects than allowed ends, and says how much was committed")
+  func theLimitSaysWhatWasCommitted() throws {
     let bench = try Workbench()
     let words = try words(bench) + ["--batch-size", "1"]
     let result = try bench.run(words, status: .dataRefused)
@@ -303,7 +306,9 @@ import Testing
 
   // MARK: Dry runs
 
-  @Test(arguments: ["1", "3", "1000"])
+  @Test(
+    "A dry run counts keys that exist as the import then does, and writes nothing",
+    arguments: ["1", "3", "1000"])
   func aDryRunFindsKeys(batch: String) throws {
     let bench = try Workbench()
     try bench.write("old.csv", "id,v\n5,x\n6,x\n")

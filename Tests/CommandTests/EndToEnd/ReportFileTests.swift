@@ -14,7 +14,8 @@ import Testing
     return try text.split(separator: "\n").map { try Report(Array($0.utf8) + [0x0A]) }
   }
 
-  @Test func aLineARunWhateverBecomesOfIt() throws {
+  @Test("Each run adds one line to the report file, whatever becomes of the run")
+  func aLineARunWhateverBecomesOfIt() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,n\n1,a\n2,b\n")
     try bench.write("bad.csv", "id,n\n3,c\n4\n")
@@ -87,7 +88,8 @@ import Testing
     #expect(last["exitStatus"].int == 64 && last["command"].text == "imprt")
   }
 
-  @Test func aDryRunAndAnInterruption() throws {
+  @Test("A dry run and an interrupted import add their line to the report file")
+  func aDryRunAndAnInterruption() throws {
     let bench = try Workbench()
     try bench.write("bad.csv", "id,n\n3,c\n4\n")
     let log = ["--report-file", bench.path("runs.jsonl")]
@@ -206,7 +208,8 @@ import Testing
     #expect(Set(all.compactMap { $0["database"].text }).count == 8 && all.count == 8)
   }
 
-  @Test func aLineForTheLog() throws {
+  @Test("A report or an error for a log is one line, which begins with the time")
+  func aLineForTheLog() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "id,n\n1,a\n2,b\n3\n")
     let words = ["import", bench.path("in.csv"), "--into", bench.database, "--report", "line"]

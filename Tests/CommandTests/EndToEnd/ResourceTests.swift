@@ -127,7 +127,8 @@ import Testing
       return found
     }
 
-    @Test func aKilledTuneLeavesNoImportBehind() throws {
+    @Test("No import goes on after sheaf tune is killed")
+    func aKilledTuneLeavesNoImportBehind() throws {
       let bench = try Workbench()
       try bench.run(["sample", "--rows", "100000", "--output", bench.path("in.csv")])
       let process = try SheafProcess([

@@ -13,7 +13,8 @@ import Testing
 
 /// `sheaf torture` for a short time: on a disk that keeps its promises, and on one that does not.
 @Suite struct TortureTests {
-  @Test func aDiskThatHolds() throws {
+  @Test("On a disk that holds, sheaf torture finds nothing and leaves nothing behind")
+  func aDiskThatHolds() throws {
     let bench = try Workbench()
     let report = try bench.report([
       "torture", "--in", bench.path(""), "--seconds", "1", "--seed", "7",

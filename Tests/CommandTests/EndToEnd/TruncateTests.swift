@@ -22,7 +22,8 @@ import Testing
 
   private let truncate = ["--truncate"]
 
-  @Test func aBadFileLeavesTheOldTable() throws {
+  @Test("A bad file leaves the old table, unless --batch-size is given")
+  func aBadFileLeavesTheOldTable() throws {
     let bench = try bench()
     // The fault is behind the first batch of the usual size, in the second of two files.
     let bad = "a\n" + (1...2500).map { "\(-$0)\n" }.joined() + "1,2\n"
@@ -43,7 +44,8 @@ import Testing
     #expect(try bench.export("--no-header").split(separator: "\n").count == 2000)
   }
 
-  @Test func severalFilesAreOneStep() throws {
+  @Test("Several files replace a table in one step, also when one of them is empty")
+  func severalFilesAreOneStep() throws {
     let bench = try bench()
     try bench.write("1.csv", "a,b\n1,x\n")
     try bench.write("2.csv", "a,c\n2.5,y\n")
@@ -59,7 +61,8 @@ import Testing
     #expect(again["read"].int == 0)
   }
 
-  @Test func aFullDiskLeavesTheOldTable() throws {
+  @Test("A full disk leaves the old table; with more room, the same import replaces it")
+  func aFullDiskLeavesTheOldTable() throws {
     #if os(Linux)
       guard let disk = try SmallDisk(kilobytes: 256) else { return }
       let bench = try Workbench(root: disk.path)
@@ -80,7 +83,8 @@ import Testing
     #endif
   }
 
-  @Test func aKilledImportLeavesTheOldTable() throws {
+  @Test("A killed or interrupted import leaves the old table, which readers also see meanwhile")
+  func aKilledImportLeavesTheOldTable() throws {
     let bench = try bench()
     for more in [[], ["--resume"]] {
       let process = try SheafProcess(
@@ -108,7 +112,8 @@ import Testing
     try bench.run(["check", bench.database])
   }
 
-  @Test func anEmptyInputIsRefused() throws {
+  @Test("Input without records empties a table that has rows only with --allow-empty")
+  func anEmptyInputIsRefused() throws {
     let bench = try bench()
     try bench.write("header.csv", "a\n")
     try bench.write("none.csv", "")

@@ -129,7 +129,8 @@ import Testing
     }
   }
 
-  @Test func theRuleAndTheTable() throws {
+  @Test("sheaf tune prints its table, recommends by its rule, and replaces only its own files")
+  func theRuleAndTheTable() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
     let text = try bench.run([
@@ -189,7 +190,8 @@ import Testing
     #expect(page.problem == nil && page.text.contains("≈ ") && page.text.contains("Hollow markers"))
   }
 
-  @Test func rejectedRecordsAndOptionsOfTheImport() throws {
+  @Test("sheaf tune passes options on to its imports, and says how many records they reject")
+  func rejectedRecordsAndOptionsOfTheImport() throws {
     let bench = try Workbench()
     try bench.write("in.csv", "k;v\n1;a\n2;b;c\n3;d\n1;e\n")
     let report = try bench.report([
@@ -246,7 +248,8 @@ import Testing
     #expect(bench.names() == before, "nothing is left of what never began")
   }
 
-  @Test func filesOfOthersAreLeftAlone() throws {
+  @Test("sheaf tune refuses a folder with results of others, and changes nothing there")
+  func filesOfOthersAreLeftAlone() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv)
     for name in ["results.csv", "results.json", "report.html"] {

@@ -89,7 +89,8 @@ import Testing
         == "1\n2\n3\n4\n1\n2\n3\n4\n")
   }
 
-  @Test func aClosedPipeIsQuiet() throws {
+  @Test("An export into a closed pipe ends quietly, with status 0, and leaves nothing behind")
+  func aClosedPipeIsQuiet() throws {
     let bench = try Workbench()
     try bench.run(
       ["import", "-", "--into", bench.database],
@@ -104,7 +105,8 @@ import Testing
     bench.expectNothingLeft()
   }
 
-  @Test func aDryRunWritesNothing() throws {
+  @Test("A dry run counts records and rejects, and writes nothing")
+  func aDryRunWritesNothing() throws {
     let bench = try Workbench()
     try bench.write("in.csv", Self.csv + "5\n6,x,y\n")
     let words = ["import", bench.path("in.csv"), "--into", bench.database, "--dry-run"]
@@ -129,7 +131,8 @@ import Testing
     #expect(bench.names() == ["in.csv", "t.sheaf"])
   }
 
-  @Test func inputsThatCannotBeRead() throws {
+  @Test("Inputs that cannot be read, and outputs that cannot be made, end with their own status")
+  func inputsThatCannotBeRead() throws {
     let bench = try Workbench()
     try bench.write("good.csv", Self.csv)
     for path in [

@@ -98,7 +98,8 @@ import Testing
     }
   }
 
-  @Test func nightsAreKeptAndRead() throws {
+  @Test("Kept versions are listed, and read by query, export, info and check with --at")
+  func nightsAreKeptAndRead() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"))
     #expect(try versions(bench).count == 1)
@@ -140,7 +141,8 @@ import Testing
     #expect(try bench.read("t.sheaf")[8] == 1)
   }
 
-  @Test func anImportKeepsWhatItIsTold() throws {
+  @Test("An import keeps as many versions as it is told; without the option these stay as they are")
+  func anImportKeepsWhatItIsTold() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"), ["--keep-versions", "3"])
     // The version before the first import is an empty database.
@@ -179,7 +181,8 @@ import Testing
     try bench.run(["query", bench.database, "--at", "good"], status: .usage)
   }
 
-  @Test func aBadNightIsUndone() throws {
+  @Test("An import is undone with its checkpoint, so that the mended file can be imported")
+  func aBadNightIsUndone() throws {
     let bench = try Workbench()
     try bench.write("u.csv", users("a"))
     let words = [
@@ -211,7 +214,8 @@ import Testing
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
   }
 
-  @Test func whatOthersHaveDoneIsNotLost() throws {
+  @Test("sheaf undo refuses to take back other changes, unless it is told which tables")
+  func whatOthersHaveDoneIsNotLost() throws {
     let bench = try Workbench()
     _ = try load(bench, users("a"))
     _ = try load(bench, users("b"), ["--keep-versions", "9"])

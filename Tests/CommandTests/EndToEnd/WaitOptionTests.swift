@@ -38,7 +38,8 @@ import Testing
     try bench.run(["query", bench.database, "--count", "--format", "csv"]).outputText
   }
 
-  @Test func aCompactionIsWaitedFor() throws {
+  @Test("A command waits for a compaction as long as --wait says, and names who has the file")
+  func aCompactionIsWaitedFor() throws {
     let bench = try filled()
     let database = try Database.open(bench.database)
     #expect(try database.coordination.becomeAlone())
@@ -78,7 +79,8 @@ import Testing
     #expect(try count(bench) == "count\n2\n")
   }
 
-  @Test func aStuckOpeningIsNotWaitedForForEver() throws {
+  @Test("A process stuck in opening the file is waited for until --wait or a signal ends that")
+  func aStuckOpeningIsNotWaitedForForEver() throws {
     let bench = try filled()
     let database = try Database.open(bench.database)
     // Any process that may read the lock file can do this.
@@ -113,7 +115,8 @@ import Testing
     #expect(try count(bench) == "count\n2\n")
   }
 
-  @Test func anImportWaitsForAProgramsTransaction() throws {
+  @Test("An import waits for another program's transaction as long as --wait says")
+  func anImportWaitsForAProgramsTransaction() throws {
     let bench = try filled()
     let database = try Database.open(bench.database)
     let transaction = try database.beginWrite()

@@ -34,7 +34,9 @@ import Testing
     #expect(found == expected, "\(shape) \(seed): \(String(found, radix: 16))")
   }
 
-  @Test(arguments: SampleShape.allCases)
+  @Test(
+    "Fewer rows of a sample are the first rows of more; another seed gives other rows",
+    arguments: SampleShape.allCases)
   func fewerRowsAreTheFirstOfMore(shape: SampleShape) {
     let many = Self.bytes(shape, seed: 3, rows: 800)
     for count in [0, 1, 2, 799] {
@@ -62,7 +64,8 @@ import Testing
     }
   }
 
-  @Test func theSampleFileIsTheDefaultOutput() throws {
+  @Test("sheaf sample without options prints samples/googleplaystore.csv")
+  func theSampleFileIsTheDefaultOutput() throws {
     let result = try SheafProcess.run(["sample"])
     #expect(result.status == 0)
     // `==` on the arrays would print twelve megabytes in a failure.
@@ -161,7 +164,8 @@ import Testing
     #expect(column.counts.values.max() ?? 0 <= (column.counts[frequent] ?? 0) * 5 / 4)
   }
 
-  @Test func namesAreHardAndMostlyDistinct() throws {
+  @Test("Names repeat at most 16 times, and have commas, quotes, line breaks, emoji and Chinese")
+  func namesAreHardAndMostlyDistinct() throws {
     try #require(Self.columns.count == 13)
     let names = Self.columns[0].counts
     #expect((5...16).contains(names.values.max() ?? 0))
@@ -173,7 +177,8 @@ import Testing
       names.keys.contains { $0.unicodeScalars.contains { (0x4E00...0x9FFF).contains($0.value) } })
   }
 
-  @Test func rowsRepeatNowAndThen() {
+  @Test("Between 300 and 900 of 10,840 rows repeat an earlier one")
+  func rowsRepeatNowAndThen() {
     let distinct = Set(Self.records.map { $0.joined(separator: "\u{1}") }).count
     #expect((300...900).contains(Self.records.count - distinct))
   }
@@ -189,7 +194,8 @@ import Testing
     #expect(rare.allSatisfy { $0 < 10_000 })
   }
 
-  @Test func aRowIsAboutAsLongAsInTheOriginal() {
+  @Test("A row of the sample has 120 to 128 bytes on average")
+  func aRowIsAboutAsLongAsInTheOriginal() {
     let bytes = SampleTests.bytes(.apps, seed: 7, rows: 5000).count
     #expect((120...128).contains(bytes / 5000))
   }

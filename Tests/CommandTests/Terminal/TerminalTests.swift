@@ -5,11 +5,13 @@ import Testing
 
 /// Sizes, counts, durations and rates as people read them.
 @Suite struct HumanFormatTests {
-  @Test(arguments: [
-    (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2_310_144, "2.3 MB"), (99_949, "99.9 kB"),
-    (99_950, "100 kB"), (999_499, "999 kB"), (999_500, "1.0 MB"), (310_400_000, "310 MB"),
-    (70_000_000, "70.0 MB"), (Int.max, "9,223 PB"), (-1500, "-1.5 kB"), (Int.min, "-9,223 PB"),
-  ])
+  @Test(
+    "Sizes are shown in decimal units, also negative ones and the largest",
+    arguments: [
+      (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2_310_144, "2.3 MB"), (99_949, "99.9 kB"),
+      (99_950, "100 kB"), (999_499, "999 kB"), (999_500, "1.0 MB"), (310_400_000, "310 MB"),
+      (70_000_000, "70.0 MB"), (Int.max, "9,223 PB"), (-1500, "-1.5 kB"), (Int.min, "-9,223 PB"),
+    ])
   func sizes(bytes: Int, text: String) {
     #expect(HumanFormat.size(bytes) == text)
   }
@@ -82,7 +84,8 @@ import Testing
 
 /// Where colours, progress and several lines are allowed.
 @Suite struct TerminalPolicyTests {
-  @Test func colourOnlyWhereItIsWanted() {
+  @Test("Colour is used on a terminal that is not dumb, unless NO_COLOR has a value")
+  func colourOnlyWhereItIsWanted() {
     #expect(TerminalPolicy(isTerminal: true, noColor: nil, term: "xterm").isRich)
     #expect(TerminalPolicy(isTerminal: true, noColor: "", term: nil).isRich)
     #expect(!TerminalPolicy(isTerminal: true, noColor: "1", term: "xterm").isRich)
@@ -121,7 +124,8 @@ import Testing
     }
   }
 
-  @Test func redrawsAtMostTenTimesASecond() {
+  @Test("The progress line is redrawn at most ten times a second, and erased once")
+  func redrawsAtMostTenTimesASecond() {
     let fake = Fake()
     var line = fake.line(.redrawn)
     for _ in 0..<1000 {
@@ -136,7 +140,8 @@ import Testing
     #expect(fake.written.last == "\r\u{1B}[K")
   }
 
-  @Test func plainLinesComeEveryTwoSeconds() {
+  @Test("Plain progress is a line every two seconds, without control sequences")
+  func plainLinesComeEveryTwoSeconds() {
     let fake = Fake()
     var line = fake.line(.plain)
     for _ in 0..<100 {
@@ -158,7 +163,8 @@ import Testing
     #expect(fake.written.isEmpty)
   }
 
-  @Test func theLineFitsTheTerminal() {
+  @Test("A progress line is cut to one character less than the terminal's width")
+  func theLineFitsTheTerminal() {
     let fake = Fake()
     var line = fake.line(.redrawn, columns: 20)
     fake.now += 1_000_000_000

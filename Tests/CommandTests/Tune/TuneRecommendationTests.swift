@@ -29,7 +29,8 @@ import Testing
       compactSeconds: 0.5, peakMemory: 5_000_000)
   }
 
-  @Test func theSmallestWithinFivePercent() throws {
+  @Test("The smallest batch within 5% of the fastest is chosen, with a doubt if chance did it")
+  func theSmallestWithinFivePercent() throws {
     let sizes: [CountOrAll] = [.count(1), .count(10), .count(100), .all]
     let seconds = [3.0, 1.051, 1.05, 1.0]
     let results = Self.results(

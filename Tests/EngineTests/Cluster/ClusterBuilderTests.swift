@@ -18,7 +18,8 @@ import TestSupport
     }
   }
 
-  @Test func spansOutsideTheArenaAreRefused() {
+  @Test("A span outside the text is refused, with its column and row")
+  func spansOutsideTheArenaAreRefused() {
     for (offset, length) in [(0, 3), (2, 1), (3, 0), (1, UInt32.max)] as [(UInt32, UInt32)] {
       let spans = [TextSpan(offset: 0, length: 1), TextSpan(offset: offset, length: length)]
       #expect(throws: ClusterError.spanOutside(column: 0, row: 1)) {
@@ -27,7 +28,8 @@ import TestSupport
     }
   }
 
-  @Test func columnsAreKeptByIdentifier() throws {
+  @Test("Columns are stored and opened by identifier; repeated ones and wrong counts throw")
+  func columnsAreKeptByIdentifier() throws {
     let spans = [TextSpan(offset: 0, length: 1), TextSpan(offset: 1, length: 1)]
     let cluster = try encode(spans, rows: 1, ids: [9, 4])
     #expect(cluster.columns.map(\.id) == [9, 4])
@@ -44,7 +46,8 @@ import TestSupport
     }
   }
 
-  @Test func noRowsAndNoColumns() throws {
+  @Test("A cluster without rows, or without columns, is sound")
+  func noRowsAndNoColumns() throws {
     let empty = try encode([.null], rows: 0, ids: [1])
     try empty.bytes.withUnsafeBytes { try ClusterReader($0).validate() }
     let bare = try encode([.null], rows: 3, ids: [])
@@ -101,7 +104,9 @@ import TestSupport
 
 /// Rows that become a cluster, compared with a plain list of rows.
 @Suite struct RowBufferTests {
-  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  @Test(
+    "A row buffer has the keys and spellings that a plain model has",
+    arguments: [1, 2, 3, 4] as [UInt64])
   func behavesLikeAPlainModel(seed: UInt64) throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
     let ids: [UInt32] = [3, 1, 8]
@@ -170,7 +175,8 @@ import TestSupport
     }
   }
 
-  @Test func keysThatDoNotAscendAreRefused() throws {
+  @Test("Keys further apart than an offset can hold are refused as they are encoded")
+  func keysThatDoNotAscendAreRefused() throws {
     var buffer = RowBuffer(columnIDs: [1])
     try buffer.append(key: .min, values: [.int(1)])
     try buffer.append(key: .max, values: [.int(2)])

@@ -105,7 +105,8 @@ import TestSupport
     }
   }
 
-  @Test func manyRowsGrowTheTables() throws {
+  @Test("Columns of 9,000 rows decode to what was encoded, also from the middle")
+  func manyRowsGrowTheTables() throws {
     var generator = ColumnGenerator(random: SplitMix64(seed: 99))
     let rows = 9000
     let columns: [[Spelling]] = [
@@ -180,7 +181,9 @@ import TestSupport
 
 /// The keys of a cluster.
 @Suite struct ClusterKeyTests {
-  @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+  @Test(
+    "Keys are found by row and by offset, dense or sparse, and missing ones are not",
+    arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
   func generatedKeys(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let largest: Int64 = [1, 2, 9, 1000, 1 << 40, 1 << 55].randomElement(using: &random) ?? 1

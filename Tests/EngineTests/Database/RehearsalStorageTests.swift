@@ -7,7 +7,9 @@ import Testing
 /// A rehearsal's bytes are those of the file and of its own writes, in any pieces; its writes never
 /// reach the file.
 @Suite struct RehearsalStorageTests {
-  @Test(arguments: Effort.seeds(1..<20))
+  @Test(
+    "Rehearsed writes read as those of a plain model do, and the file stays as it was",
+    arguments: Effort.seeds(1..<20))
   func againstAModel(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let folder = TemporaryFolder()

@@ -98,7 +98,8 @@ import TestSupport
     }
   }
 
-  @Test func codesThatCannotBeAreRefused() {
+  @Test("A prefix code with too many codes, symbols or bits is refused")
+  func codesThatCannotBeAreRefused() {
     // Three codes of one bit; too many symbols; a code that is too long.
     for bytes in [[1, 2, 3], [2, 2, 0b0100], [21, 0], [1, 22, 0, 0, 0]] as [[UInt8]] {
       let padded = bytes + [0, 0, 0, 0, 0, 0, 0, 0]

@@ -77,7 +77,9 @@ import Testing
     return Array(UnsafeRawBufferPointer(start: target, count: count))
   }
 
-  @Test(arguments: Array(1...30) as [UInt64])
+  @Test(
+    "Digits written as the page of the format says are read back as their texts",
+    arguments: Array(1...30) as [UInt64])
   func readsWhatThePageSays(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let bits = [1, 2, 4][Int(seed) % 3]

@@ -32,7 +32,8 @@ import TestSupport
       try encoding(column((10..<99).map { "2018-01-02 03:04:\($0 % 49 + 10)" })) == .dateTimes)
   }
 
-  @Test func aFewMisfitsAreExceptions() throws {
+  @Test("A column of 200 integers stays one with 2 other fields, and not with 20 more")
+  func aFewMisfitsAreExceptions() throws {
     var numbers = column((0..<200).map { "\($0 * 37)" })
     numbers[17] = Array("NaN".utf8)
     numbers[80] = Array("+5".utf8)

@@ -118,7 +118,8 @@ import Testing
     try database.close()
   }
 
-  @Test func aCompactionThatIsToldToEnd() throws {
+  @Test("A compaction or copy that is told to stop leaves the file as it was, and no other")
+  func aCompactionThatIsToldToEnd() throws {
     let folder = TemporaryFolder()
     let database = try filled(folder, rows: 3000)
     let before = try Data(contentsOf: URL(fileURLWithPath: folder.path("t.sheaf")))

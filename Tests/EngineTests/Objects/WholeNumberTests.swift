@@ -69,7 +69,8 @@ struct WholeNumberTests {
     #expect(try session.objects("t").first?["x"] == .double(3))
   }
 
-  @Test func whatADoubleDoesNotHold() throws {
+  @Test("A double column refuses ints that no double holds, and an int column refuses doubles")
+  func whatADoubleDoesNotHold() throws {
     let database = try database()
     for int in [largest + 1, -largest - 1, .max] {
       #expect(

@@ -9,7 +9,9 @@ import TestSupport
     bytes.withUnsafeBytes { SpellingClass.classify(SpellingView($0)) }
   }
 
-  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  @Test(
+    "A spelling has the class that the slow classifier gives it",
+    arguments: [1, 2, 3, 4] as [UInt64])
   func agreesWithTheSlowClassifier(seed: UInt64) {
     var generator = ColumnGenerator(random: SplitMix64(seed: seed))
     for text in ColumnGenerator.nearNumbers + ColumnGenerator.nearDates {

@@ -6,7 +6,8 @@ import TestSupport
 
 /// The spellings of values of each type.
 @Suite struct ValueSpellingTests {
-  @Test func integers() {
+  @Test("An int has 64 bits and may have a plus sign, but neither -0 nor leading zeros")
+  func integers() {
     let fitting: [(String, Int64)] = [
       ("0", 0), ("5", 5), ("-5", -5), ("+5", 5), ("+0", 0), ("12345678", 12_345_678),
       ("123456789", 123_456_789), ("9223372036854775807", .max), ("-9223372036854775808", .min),
@@ -189,7 +190,8 @@ import TestSupport
     }
   }
 
-  @Test func valuesFitTheirOwnTypeOnly() {
+  @Test("A value fits a type only if nothing is lost; NaN, infinities and type names come back")
+  func valuesFitTheirOwnTypeOnly() {
     #expect(Value.null.fits(.int) && Value.int(1).fits(.int) && !Value.double(1).fits(.int))
     // An int fits a double column only if the double is the same number.
     #expect(Value.int(1 << 53).fits(.double) && !Value.int(1 << 53 + 1).fits(.double))

@@ -84,7 +84,8 @@ import TestSupport
 
   private static let whitespace = try? Dialect(delimiter: Dialect.whitespace)
 
-  @Test func handPickedCasesInEveryDialectAndPolicy() throws {
+  @Test("Hand-picked cases parse as in the reference parser, in every dialect and policy")
+  func handPickedCasesInEveryDialectAndPolicy() throws {
     #expect(Self.dialects.count == 19)
     for text in Self.cases {
       for dialect in Self.dialects {
@@ -105,7 +106,8 @@ import TestSupport
     }
   }
 
-  @Test func handPickedCasesAtEverySplitPoint() throws {
+  @Test("Hand-picked cases parse as in the reference parser, wherever reads split them")
+  func handPickedCasesAtEverySplitPoint() throws {
     for text in Self.cases {
       for dialect in Self.dialects {
         let reference = ReferenceParser(Array(text.utf8), dialect: dialect)
@@ -119,7 +121,9 @@ import TestSupport
     }
   }
 
-  @Test(arguments: [.rfc4180, whitespace].compactMap(\.self))
+  @Test(
+    "Hand-picked cases parse as in the reference parser, wherever chunks are cut",
+    arguments: [.rfc4180, whitespace].compactMap(\.self))
   func handPickedCasesAtEveryChunkCut(dialect: Dialect) throws {
     for text in Self.cases {
       let reference = ReferenceParser(Array(text.utf8), dialect: dialect)
@@ -210,7 +214,8 @@ import TestSupport
     }
   }
 
-  @Test func smallGeneratedInputsAtEverySplitPoint() throws {
+  @Test("Small generated inputs parse as in the reference parser, wherever reads split them")
+  func smallGeneratedInputsAtEverySplitPoint() throws {
     for seed in 10_000..<(10_000 + 150) as Range<UInt64> {
       var random = SplitMix64(seed: seed)
       let input = Array(Self.generated(&random).prefix(Int.random(in: 1...90, using: &random)))

@@ -5,7 +5,8 @@ import Testing
 
 /// The masks of 64 bytes, by the processor's instruction, by arithmetic, and byte by byte.
 @Suite struct BlockScannerTests {
-  @Test func masks() throws {
+  @Test("The masks of a block have a bit for each special byte, in both ways to find them")
+  func masks() throws {
     var random = SplitMix64(seed: 1)
     for dialect in [
       .rfc4180, try Dialect(delimiter: [0x09], quote: nil),

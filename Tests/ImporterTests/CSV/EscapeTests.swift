@@ -5,7 +5,9 @@ import Testing
 
 /// Escapes at every place of fields of about the length of the vectors that search them.
 @Suite struct EscapeTests {
-  @Test(arguments: [nil, 0x5C] as [UInt8?])
+  @Test(
+    "Escapes and doubled quotes are undone at every place of a field of up to 50 bytes",
+    arguments: [nil, 0x5C] as [UInt8?])
   func everyPlace(escape: UInt8?) throws {
     var random = SplitMix64(seed: 1)
     let dialect = try escape.map { try Dialect(escape: $0) } ?? .rfc4180

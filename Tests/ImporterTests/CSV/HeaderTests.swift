@@ -3,13 +3,15 @@ import Testing
 
 /// Names of columns, from the header or made up.
 @Suite struct HeaderTests {
-  @Test func namesAreTrimmedAndKept() {
+  @Test("Names are kept as they are, without the blanks around them")
+  func namesAreTrimmedAndKept() {
     let header = Header(["App", " Content Rating\t", "app"])
     #expect(header.names == ["App", "Content Rating", "app"])
     #expect(header.notes.isEmpty)
   }
 
-  @Test func emptyAndRepeatedNamesAreMadeUnique() {
+  @Test("Empty and repeated names are made unique, each with a note")
+  func emptyAndRepeatedNamesAreMadeUnique() {
     let header = Header(["a", "", "a", " ", "a", "b"])
     #expect(header.names == ["a", "column2", "a_2", "column4", "a_3", "b"])
     #expect(
@@ -21,7 +23,8 @@ import Testing
       ])
   }
 
-  @Test func madeUpNamesTakeNobodysName() {
+  @Test("A made-up name never takes the name of another column")
+  func madeUpNamesTakeNobodysName() {
     #expect(Header(["a", "a", "a_2"]).names == ["a", "a_3", "a_2"])
     #expect(Header(["", "column1"]).names == ["column1_2", "column1"])
     #expect(Header(["a", "a_2", "a", "a_2"]).names == ["a", "a_2", "a_3", "a_2_2"])
@@ -34,7 +37,8 @@ import Testing
     #expect(header.names.last == "x_10000")
   }
 
-  @Test func readFromTheFirstRecord() throws {
+  @Test("Names are read from the first record, without byte order mark, quotes and escapes")
+  func readFromTheFirstRecord() throws {
     let splitter = RecordSplitter(
       source: MemorySource(Array("\u{FEFF}\"App\",\"a \"\"b\"\"\",,\"x\ny\"\n1,2,3,4\n".utf8)))
     let chunk = try #require(try splitter.next(recordLimit: 1))
@@ -43,7 +47,8 @@ import Testing
     #expect(header.names == ["App", "a \"b\"", "column3", "x\ny"])
   }
 
-  @Test func malformedHeaderIsAnErrorThatSaysWhere() throws {
+  @Test("A malformed header is an error that says where, and names the option --header")
+  func malformedHeaderIsAnErrorThatSaysWhere() throws {
     for (text, place) in [
       ("\"a\"b,c\n", "f:1:4 (byte 3)"), ("\n\na,\"b", "f:3:3 (byte 4)"),
       (String(repeating: ",", count: Header.maximumColumns), "more than \(Header.maximumColumns)"),
@@ -97,7 +102,8 @@ import Testing
     #expect(HeaderSniffer.judge(records).isHeader == isHeader)
   }
 
-  @Test func recordsForSniffingMayBeRagged() throws {
+  @Test("Records for sniffing may have different numbers of fields")
+  func recordsForSniffingMayBeRagged() throws {
     let splitter = RecordSplitter(source: MemorySource(Array("a,b\n1\n2,3,4\n\"x\"y\n".utf8)))
     let chunk = try #require(try splitter.next(recordLimit: .max))
     let records = try Header.records(chunk, dialect: .rfc4180, file: "f", limit: 3)

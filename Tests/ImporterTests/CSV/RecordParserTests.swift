@@ -11,7 +11,8 @@ import Testing
     return RecordParser(dialect: .rfc4180, columnCount: columnCount, ragged: ragged).parse(chunk)
   }
 
-  @Test func emptyIsNullAndQuotedEmptyIsNot() throws {
+  @Test("An empty field is null, and a quoted empty one is an empty text")
+  func emptyIsNullAndQuotedEmptyIsNot() throws {
     let parsed = try parse(Array(",\"\"\n".utf8), columnCount: 2)
     #expect(parsed.span(row: 0, column: 0) == .null)
     let empty = parsed.span(row: 0, column: 1)
@@ -33,7 +34,8 @@ import Testing
     #expect(parsed.malformed.first?.line == 2)
   }
 
-  @Test func shortRecordsPaddedToManyColumns() throws {
+  @Test("Short records are padded with nulls to 1,000 columns, in bounded memory")
+  func shortRecordsPaddedToManyColumns() throws {
     let input = Array(String(repeating: "a\n", count: 500).utf8)
     let parsed = try parse(input, columnCount: 1000, ragged: .pad)
     #expect(parsed.rowCount == 500 && parsed.malformed.isEmpty)
@@ -71,7 +73,8 @@ import Testing
     try expectAgreement(reference, Feed(columnCount: 1))
   }
 
-  @Test func unescapedTextNeverOutgrowsItsScratch() throws {
+  @Test("A record with doubled quotes that is parsed twice gives what the reference gives")
+  func unescapedTextNeverOutgrowsItsScratch() throws {
     // Records that are parsed twice and have doubled quotes: what the first pass wrote is dropped.
     for length in 90..<110 {
       let record = "\"\"\"" + String(repeating: "x", count: length) + "\",\"a\"b\n"
@@ -80,7 +83,8 @@ import Testing
     }
   }
 
-  @Test func doubledQuoteIsRememberedAcrossBlocks() throws {
+  @Test("A doubled quote is undone wherever the border of a block falls")
+  func doubledQuoteIsRememberedAcrossBlocks() throws {
     for length in 0..<300 {
       let field = String(repeating: "x", count: length)
       let input = Array("a,\"\"\"\(field)\"\nb,\"\(field)\"\n\(field)\(field)".utf8)

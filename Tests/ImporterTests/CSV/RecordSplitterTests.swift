@@ -18,12 +18,14 @@ import Testing
     String(decoding: chunk.copy(from: 0, to: chunk.byteCount), as: UTF8.self)
   }
 
-  @Test func emptyInputHasNoChunks() throws {
+  @Test("An empty input, or a byte order mark alone, has no chunks")
+  func emptyInputHasNoChunks() throws {
     #expect(try chunks("").isEmpty)
     #expect(try chunks("\u{FEFF}").isEmpty)
   }
 
-  @Test func headerIsRecordZeroAndKnowsThatItIsAlone() throws {
+  @Test("The header is record 0 and knows whether it is alone; later chunks have their place")
+  func headerIsRecordZeroAndKnowsThatItIsAlone() throws {
     let alone = try chunks("a,b\n", recordLimit: 1)
     #expect(alone.count == 1)
     #expect(alone.first?.firstRecord == 0)
@@ -40,7 +42,8 @@ import Testing
     #expect(try splitter.next(recordLimit: 1) == nil)
   }
 
-  @Test func byteOrderMarkCountsInOffsetsOnly() throws {
+  @Test("A byte order mark at the start counts in offsets only; elsewhere it is data")
+  func byteOrderMarkCountsInOffsetsOnly() throws {
     for readSizes in [[], [1], [2, 9]] {
       let chunks = try chunks("\u{FEFF}a\nb\n", readSizes: readSizes, recordLimit: 1)
       #expect(chunks.map(\.byteOffset) == [3, 5])
@@ -51,7 +54,8 @@ import Testing
       try chunks("a\n\u{FEFF}b\n", recordLimit: 1).map { text($0) } == ["a\n", "\u{FEFF}b\n"])
   }
 
-  @Test func lineFeedOfAPairStaysWithItsRecordHoweverReadsFall() throws {
+  @Test("The line feed of a pair stays with its record, wherever reads split them")
+  func lineFeedOfAPairStaysWithItsRecordHoweverReadsFall() throws {
     for split in 1...6 {
       let chunks = try chunks("a\r\nb\r\n", readSizes: [split, 1], recordLimit: 1)
       #expect(chunks.map { text($0) } == ["a\r\n", "b\r\n"], "split at \(split)")
@@ -59,7 +63,8 @@ import Testing
     }
   }
 
-  @Test func blankLinesAreRecordsWhenAsked() throws {
+  @Test("Blank lines are records where that is asked for")
+  func blankLinesAreRecordsWhenAsked() throws {
     let splitter = RecordSplitter(source: MemorySource(Array("x\n\n1\n\n\n2\n".utf8)))
     #expect(try splitter.next(recordLimit: 1)?.recordCount == 1)
     splitter.blankLinesAreRecords = true
@@ -70,7 +75,8 @@ import Testing
     #expect(texts == [nil, [0x31], nil, nil, [0x32]])
   }
 
-  @Test func nothingButBlankLinesIsAChunkWithoutRecords() throws {
+  @Test("Blank lines alone make chunks without records, of bounded size")
+  func nothingButBlankLinesIsAChunkWithoutRecords() throws {
     let found = try chunks("\n\r\n\n")
     #expect(found.map(\.recordCount) == [0])
     #expect(found.first?.lineBreaks == 3)
@@ -80,7 +86,9 @@ import Testing
     #expect(many.count == 10 && many.allSatisfy { $0.recordCount == 0 })
   }
 
-  @Test(arguments: [64, 65, 100, 127, 128, 1000])
+  @Test(
+    "A record as long as the limit passes; a longer one throws, with its place",
+    arguments: [64, 65, 100, 127, 128, 1000])
   func recordsUpToTheLimitPassAndLongerOnesThrow(limit: Int) throws {
     let fits = String(repeating: "x", count: limit)
     for (record, isTooLong) in [(fits, false), (fits + "x", true)] {
@@ -108,7 +116,8 @@ import Testing
     }
   }
 
-  @Test func quoteThatIsNeverClosedIsNamedWhenTheRecordGrowsTooLong() throws {
+  @Test("A quote that is never closed is named when the record grows too long")
+  func quoteThatIsNeverClosedIsNamedWhenTheRecordGrowsTooLong() throws {
     let text = "a,\"b\n" + String(repeating: "c,d\n", count: 100)
     #expect {
       try chunks(text, limits: .init(maximumRecordBytes: 200))
@@ -130,7 +139,8 @@ import Testing
     #expect(chunk.byteCount == length && chunk.recordCount == 1 && chunk.isLast)
   }
 
-  @Test func chunksKeepTheirBytesWhileOthersAreReadAndReused() throws {
+  @Test("Held chunks keep their bytes while others are read and memory is used again")
+  func chunksKeepTheirBytesWhileOthersAreReadAndReused() throws {
     let line = { (number: Int) in
       "\"\(number)\"\"\(number)\",\(String(repeating: "y", count: 80))\n"
     }
@@ -157,7 +167,8 @@ import Testing
     #expect(number == 40_000)
   }
 
-  @Test func goesOnFromTheMiddle() throws {
+  @Test("A splitter starts in the middle with the numbers that it is given, even absurd ones")
+  func goesOnFromTheMiddle() throws {
     let input = Array("h\n1\n2\n3\n".utf8)
     let splitter = RecordSplitter(
       source: MemorySource(input), start: .init(byteOffset: 4, line: 3, record: 2))

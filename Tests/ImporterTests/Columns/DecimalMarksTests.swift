@@ -5,6 +5,7 @@ import Testing
 /// What points and commas in numbers mean, as other columns of the input show.
 @Suite struct DecimalMarksTests {
   @Test(
+    "A mark before three digits means what the decimal marks of the other columns say",
     arguments: [
       // A comma between thousands, since other columns have decimal points, in any notation.
       ("1.50;1,234\n2.5;567\n", "a double, b int 1,234", "\"a\":1.50,\"b\":1234"),

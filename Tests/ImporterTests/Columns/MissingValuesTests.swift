@@ -4,19 +4,21 @@ import Testing
 
 /// Spellings that count as missing values without an option.
 @Suite struct MissingValuesTests {
-  @Test(arguments: [
-    ("NA\n5\n-7", "int", "\n5\n-7"), ("5\n-\n1.5", "double", "5\n\n1.5"),
-    ("NULL\n2018-08-03", "date", "\n2018-08-03"), ("\\N\ntrue", "bool", "\ntrue"),
-    ("N/A\n25/08/2018\nn/a", "date", "\n25/08/2018\n"), (" NA \n 5", "int", "\n 5"),
-    ("#N/A\n1,5", "double", "\n1,5"), ("NA\nyes\nno", "bool", "\nyes\nno"),
-    ("NA\ninf\n1.5", "double", "\ninf\n1.5"),
-    // Texts, ambiguous dates, and words that are alone or in quotes stay as they are.
-    ("NA\nDE", "text", "NA\nDE"), ("-\n03/08/2018", "text", "-\n03/08/2018"),
-    ("NA\nNA", "text", "NA\nNA"), ("\"NA\"\n5", "text", "NA\n5"),
-    ("NA\n\"NA\"\n5", "text", "NA\nNA\n5"), ("?\n5", "text", "?\n5"),
-    ("None\n5", "text", "None\n5"), ("007\nNA", "text", "007\nNA"),
-    ("+4930123456\nNA", "text", "+4930123456\nNA"),
-  ])
+  @Test(
+    "A word for a missing value is null among values of a type, and a text among texts",
+    arguments: [
+      ("NA\n5\n-7", "int", "\n5\n-7"), ("5\n-\n1.5", "double", "5\n\n1.5"),
+      ("NULL\n2018-08-03", "date", "\n2018-08-03"), ("\\N\ntrue", "bool", "\ntrue"),
+      ("N/A\n25/08/2018\nn/a", "date", "\n25/08/2018\n"), (" NA \n 5", "int", "\n 5"),
+      ("#N/A\n1,5", "double", "\n1,5"), ("NA\nyes\nno", "bool", "\nyes\nno"),
+      ("NA\ninf\n1.5", "double", "\ninf\n1.5"),
+      // Texts, ambiguous dates, and words that are alone or in quotes stay as they are.
+      ("NA\nDE", "text", "NA\nDE"), ("-\n03/08/2018", "text", "-\n03/08/2018"),
+      ("NA\nNA", "text", "NA\nNA"), ("\"NA\"\n5", "text", "NA\n5"),
+      ("NA\n\"NA\"\n5", "text", "NA\nNA\n5"), ("?\n5", "text", "?\n5"),
+      ("None\n5", "text", "None\n5"), ("007\nNA", "text", "007\nNA"),
+      ("+4930123456\nNA", "text", "+4930123456\nNA"),
+    ])
   func words(values: String, type: String, exported: String) throws {
     let folder = try ImportFolder()
     func csv(_ values: String) -> String {

@@ -28,7 +28,8 @@ import Testing
     return text
   }
 
-  @Test func formatsReadWhatTheyFit() {
+  @Test("Signs rule out no format that reads the text, and more than half of all formats")
+  func formatsReadWhatTheyFit() {
     var random = SplitMix64(seed: 5)
     var (read, ruledOut) = (0, 0)
     let formats =

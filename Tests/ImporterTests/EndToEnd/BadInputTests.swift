@@ -79,7 +79,8 @@ import Testing
     #expect(folder.names() == ["t.csv"])
   }
 
-  @Test func aHeaderThatCannotBeUsed() throws {
+  @Test("A malformed header is an error with its line, and no database is created")
+  func aHeaderThatCannotBeUsed() throws {
     for input in [
       Array("a,\"b\nc".utf8), [0xFF, 0x61, 0x0A], Array("\"a\"x,b\n".utf8),
     ] {
@@ -139,7 +140,8 @@ import Testing
     }
   }
 
-  @Test func aRecordLongerThanAllowed() throws {
+  @Test("A record longer than allowed is an error with its line; the batches before it stay")
+  func aRecordLongerThanAllowed() throws {
     for (field, isQuoted) in [(String(repeating: "x", count: 5000), false), ("\"open", true)] {
       var csv = "a,b\n"
       for record in 1...250 { csv += "\(record),x\n" }
@@ -164,7 +166,8 @@ import Testing
     }
   }
 
-  @Test func theRecordEndOfTheReport() throws {
+  @Test("The report has the record end of the input, not that of line breaks in quotes")
+  func theRecordEndOfTheReport() throws {
     for (csv, end) in [
       ("\"a\nb\",c\r\n1,2\r\n", "\r\n"), ("a,b\r1,\"x\ny\"\r", "\r"), ("a,b\n", "\n"), ("a,b", nil),
     ] {

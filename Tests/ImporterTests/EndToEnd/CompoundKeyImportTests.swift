@@ -34,7 +34,9 @@ import TestSupport
 
   private static let cuts = [1, 2, 4, 6].map { KeyedTableTests.cuts[$0] }
 
-  @Test(arguments: ConflictPolicy.allCases, Effort.seeds(1..<2))
+  @Test(
+    "A key of several columns gives what a dictionary gives, however the import is cut",
+    arguments: ConflictPolicy.allCases, Effort.seeds(1..<2))
   func everyCutGivesWhatADictionaryGives(policy: ConflictPolicy, seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let first = Self.input(&random, "sku,a,store", records: 250, wide: true)
@@ -165,7 +167,8 @@ import TestSupport
     try folder.expectSound()
   }
 
-  @Test func theIndexFindsEverySpelling() throws {
+  @Test("The index of a key finds a number by its value, however it is spelled")
+  func theIndexFindsEverySpelling() throws {
     let folder = try ImportFolder()
     try folder.importCSV("store,n,x\ns1,+5,a\ns1,6,b\ns2,5,c\ns1,-5,d\n") {
       ($0.keys, $0.types) = (["store", "n"], .named(["n": .int]))
@@ -183,7 +186,8 @@ import TestSupport
     try database.close()
   }
 
-  @Test func whatIsRejectedSaysWhichPart() throws {
+  @Test("A record rejected for its key names the part that is empty, or the key that exists")
+  func whatIsRejectedSaysWhichPart() throws {
     let folder = try ImportFolder()
     let report = try folder.importCSV("a,b,c\n1,,x\n,2,x\n1,\"\",x\n1,2,x\n1,2,y\n1,3,z\n1,3,z\n") {
       $0.keys = ["b", "a"]
@@ -206,7 +210,8 @@ import TestSupport
     #expect(try folder.exportText() == "a,b,c\n1,2,x\n1,3,z\n")
   }
 
-  @Test func keysThatAreNoneAreRefused() throws {
+  @Test("Columns that repeat or are missing cannot become the key; the table stays as it was")
+  func keysThatAreNoneAreRefused() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b,c\n1,1,x\n1,2,x\n2,1,y\n")
     let before = try folder.export()
@@ -221,7 +226,8 @@ import TestSupport
     }
   }
 
-  @Test func theTablesKeyIsTheKey() throws {
+  @Test("An import may name no other key than the table's, and has to have all its parts")
+  func theTablesKeyIsTheKey() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b,c\n1,1,x\n1,2,y\n") { $0.keys = ["a", "b"] }
     for keys in [["a"], ["a", "b", "c"], ["a", "c"]] {

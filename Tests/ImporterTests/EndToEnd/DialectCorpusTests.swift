@@ -170,6 +170,7 @@ import Testing
   }
 
   @Test(
+    "Rows in any style and encoding import like plain ones, and rejects keep their bytes",
     arguments: Effort.some(styles), [TextEncoding.utf8, .latin1, .windows1252, .utf16LE, .utf16BE])
   func whatIsWrittenIsRead(style: Style, encoding: TextEncoding) throws {
     for seed in 1...3 as ClosedRange<UInt64> {

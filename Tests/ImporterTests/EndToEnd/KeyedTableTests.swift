@@ -64,6 +64,7 @@ import TestSupport
   ]
 
   @Test(
+    "A keyed import gives what a dictionary gives, in each policy and however it is cut",
     arguments: ConflictPolicy.allCases, Effort.some([(3, 150), (40, 400), (250, 500)]))
   func everyCutGivesWhatADictionaryGives(
     policy: ConflictPolicy, size: (keys: Int, records: Int)
@@ -188,7 +189,8 @@ import TestSupport
 
   // MARK: The key of a table
 
-  @Test func setOnATableThatHasNone() throws {
+  @Test("A key can be set on a table that has none, and counts from then on")
+  func setOnATableThatHasNone() throws {
     let folder = try ImportFolder()
     try folder.importCSV("id,a\n1,x\n2,y\n")
     let again = try folder.importCSV("id,a\n2,z\n3,z\n", as: "u.csv") {
@@ -202,10 +204,12 @@ import TestSupport
     try database.close()
   }
 
-  @Test(arguments: [
-    ("id,a\n1,x\n2,y\n1,z\n", "id", "the objects"), ("id,a\n1,x\n,y\n", "id", "has none there"),
-    ("a\n1\n", "id", "has none there"),
-  ])
+  @Test(
+    "A key that the objects of a table do not allow is refused, unless it is emptied",
+    arguments: [
+      ("id,a\n1,x\n2,y\n1,z\n", "id", "the objects"), ("id,a\n1,x\n,y\n", "id", "has none there"),
+      ("a\n1\n", "id", "has none there"),
+    ])
   func notSetWhereItCannotBe(csv: String, key: String, why: String) throws {
     let folder = try ImportFolder()
     try folder.importCSV(csv)
@@ -257,7 +261,9 @@ import TestSupport
 
   // MARK: Rejects and types
 
-  @Test(arguments: [1, 2, 1000])
+  @Test(
+    "A record rejected for its key has its place, and whether the key exists or is empty",
+    arguments: [1, 2, 1000])
   func rejectsSayWhoHasTheKey(batch: Int) throws {
     let folder = try ImportFolder()
     let csv = "a,id\nx,1\ny,2\n\"z\nz\",1\nu,\nv,\"\"\nw,\"2\"\n"

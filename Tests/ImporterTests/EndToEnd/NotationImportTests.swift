@@ -291,7 +291,8 @@ import Testing
     #expect(try resumed.export() == late.export())
   }
 
-  @Test func aSecondImportReadsAsTheFirst() throws {
+  @Test("A second import reads dates and numbers in the notation that the column has")
+  func aSecondImportReadsAsTheFirst() throws {
     let folder = try ImportFolder()
     try folder.importCSV("d;n;t\n25/08/2018;1,5;x\n")
     #expect(try folder.types() == "d date, n double, t text")

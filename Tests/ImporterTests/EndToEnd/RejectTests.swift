@@ -51,7 +51,9 @@ import Testing
     }
   #endif
 
-  @Test(arguments: [1, 2, 7, 300])
+  @Test(
+    "Each malformed record is rejected byte for byte, with its reason, line and byte",
+    arguments: [1, 2, 7, 300])
   func everyReasonWithItsPlace(batch: Int) throws {
     let folder = try ImportFolder()
     let report = try folder.importCSV(Self.damaged) {
@@ -266,7 +268,8 @@ import Testing
     #expect(separate.notes.filter { $0.contains("rejects.csv") }.count == 2)
   }
 
-  @Test func rejectsNeverGoOverAnInputOrTheDatabase() throws {
+  @Test("Rejects are never written over an input or the database")
+  func rejectsNeverGoOverAnInputOrTheDatabase() throws {
     let folder = try ImportFolder()
     let csv = "a,b\n1\n"
     for name in ["t.csv", "t.sheaf"] {
@@ -281,7 +284,8 @@ import Testing
     #expect(folder.names() == ["t.csv"])
   }
 
-  @Test func noFilesWithoutARejectOrInADryRun() throws {
+  @Test("No file of rejects appears without a reject, nor in a dry run")
+  func noFilesWithoutARejectOrInADryRun() throws {
     let folder = try ImportFolder()
     let report = try folder.importCSV(Self.damaged) { $0.dryRun = true }
     #expect((report.read, report.imported, report.rejected) == (9, 3, 6))

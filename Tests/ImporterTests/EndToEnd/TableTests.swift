@@ -6,7 +6,9 @@ import Testing
 
 /// Inputs and the tables they go into.
 @Suite struct TableTests {
-  @Test(arguments: [1, 1000])
+  @Test(
+    "Columns are matched by name; missing ones are null, and new ones are added",
+    arguments: [1, 1000])
   func columnsAreMatchedByName(batch: Int) throws {
     let folder = try ImportFolder()
     func add(_ csv: String) throws {
@@ -38,7 +40,8 @@ import Testing
     #expect(try folder.types() == "a int, b text")
   }
 
-  @Test func integersOfAnEarlierImportWidenToDouble() throws {
+  @Test("A column of ints from an earlier import becomes one of doubles when a double arrives")
+  func integersOfAnEarlierImportWidenToDouble() throws {
     for values in [["1", "2", "3"], ["7", "7", "7"], ["+5", "1", "-3"]] {
       let folder = try ImportFolder()
       try folder.importCSV("a,b\n" + values.map { "\($0),x\n" }.joined())
@@ -47,7 +50,8 @@ import Testing
     }
   }
 
-  @Test func strictTypesAgainstTheTable() throws {
+  @Test("A given type that contradicts the table's is refused, unless the table is emptied")
+  func strictTypesAgainstTheTable() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b\n1,x\n")
     let strict = ImportOptions.TypeRule.named(["a": .date])
@@ -66,7 +70,8 @@ import Testing
     }
   }
 
-  @Test func truncateEmptiesInTheFirstBatch() throws {
+  @Test("A table is emptied once, together with the first batch that is committed")
+  func truncateEmptiesInTheFirstBatch() throws {
     let folder = try ImportFolder()
     try folder.importCSV("a,b\n1,x\n2,y\n")
     // The input is malformed from the start: nothing is committed, so the table is not emptied either.

@@ -16,7 +16,9 @@ import TestSupport
     return csv
   }
 
-  @Test(arguments: [1, 50, 300, 1000], [(1001, 1002), (1500, 2100), (1050, 2999), (2000, 1999)])
+  @Test(
+    "A column that widens is reported with the line of the first value that did not fit",
+    arguments: [1, 50, 300, 1000], [(1001, 1002), (1500, 2100), (1050, 2999), (2000, 1999)])
   func wideningIsReportedWithItsLine(batch: Int, rows: (double: Int, text: Int)) throws {
     if batch == 1, rows.text > 1100 { return }
     let count = batch == 1 ? 1100 : 3000
@@ -33,7 +35,8 @@ import TestSupport
     #expect(try folder.types() == "n text, b text")
   }
 
-  @Test func intsWidenToDoubleAcrossBatches() throws {
+  @Test("Ints of earlier batches become doubles, and every spelling is kept")
+  func intsWidenToDoubleAcrossBatches() throws {
     let folder = try ImportFolder()
     let csv = Self.widening(rows: 1800, double: 1700, text: -1)
     let report = try folder.importCSV(csv) { $0.batchSize = .records(100) }

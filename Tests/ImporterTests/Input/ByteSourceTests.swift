@@ -22,7 +22,8 @@ import Testing
     }
   }
 
-  @Test func filesAreReadWholeAndFromTheMiddle() throws {
+  @Test("A file is read whole and from the middle, and has a size and an identity")
+  func filesAreReadWholeAndFromTheMiddle() throws {
     try withFolder { folder in
       let path = folder.appendingPathComponent("a.csv").path
       let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0) }
@@ -36,7 +37,8 @@ import Testing
     }
   }
 
-  @Test func unreadableInputsSayWhichAndWhy() throws {
+  @Test("An input that cannot be read is an error that says which one and why")
+  func unreadableInputsSayWhichAndWhy() throws {
     try withFolder { folder in
       #expect {
         try FileSource(path: folder.appendingPathComponent("none.csv").path)
@@ -50,7 +52,8 @@ import Testing
     }
   }
 
-  @Test func pipesHaveNoSizeAndCannotBePositioned() throws {
+  @Test("A pipe has no size, no position, and gives its header before the rest has come")
+  func pipesHaveNoSizeAndCannotBePositioned() throws {
     let pipe = Pipe()
     let source = try FileSource(
       descriptor: pipe.fileHandleForReading.fileDescriptor, name: "standard input")
@@ -67,7 +70,8 @@ import Testing
     #expect(chunk.copy(from: 0, to: chunk.byteCount) == Array("1,2\n".utf8) && chunk.isLast)
   }
 
-  @Test func dialectsThatCannotBeToldApartAreRefused() {
+  @Test("A dialect whose signs cannot be told apart is refused")
+  func dialectsThatCannotBeToldApartAreRefused() {
     for (delimiter, quote) in [(0x2C, 0x2C), (0x0A, 0x22), (0x2C, 0x0D), (0xE9, 0x22)] {
       #expect {
         try Dialect(delimiter: [UInt8(delimiter)], quote: UInt8(quote))

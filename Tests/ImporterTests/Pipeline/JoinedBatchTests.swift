@@ -23,7 +23,9 @@ import Testing
     return try database.snapshot().version
   }
 
-  @Test(arguments: [7, 300, 2000], [nil, "k"])
+  @Test(
+    "Joined batches give the rows, rejects and counts of single ones, in fewer versions",
+    arguments: [7, 300, 2000], [nil, "k"])
   func sameAsOneByOne(batch: Int, key: String?) throws {
     let csv = Self.csv(3000, bad: [1100, 1150])
     func imported(_ joining: UInt64, _ durability: Durability) throws -> (

@@ -28,7 +28,9 @@ import TestSupport
     }
   }
 
-  @Test(arguments: 1...4)
+  @Test(
+    "Chunks that several threads parse have the fields that the reference parser finds",
+    arguments: 1...4)
   func threadsAgreeWithTheReference(threads: Int) throws {
     var random = SplitMix64(seed: UInt64(threads))
     var input: [UInt8] = []

@@ -41,7 +41,8 @@ import Testing
     #expect(try database.snapshot().tableNames.isEmpty)
   }
 
-  @Test func damageIsToldByTheDeepCheck() throws {
+  @Test("A damaged run is left out of the list, and reported by the deep check alone")
+  func damageIsToldByTheDeepCheck() throws {
     let folder = TemporaryFolder()
     let database = try Database.open(folder.path("t.sheaf"))
     defer { try? database.close() }

@@ -6,7 +6,9 @@ import Testing
 
 /// Which imports are undone, compared with a history that is replayed.
 @Suite struct UndoneRunsTests {
-  @Test(arguments: Effort.seeds(1..<30))
+  @Test(
+    "Exactly the runs that a replayed history of the tables has lost are undone",
+    arguments: Effort.seeds(1..<30))
   func againstAHistory(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let moment = try #require(DateTime(microsecondsSince1970: 0))

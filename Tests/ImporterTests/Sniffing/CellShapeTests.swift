@@ -4,11 +4,13 @@ import Testing
 
 /// The shapes of cells, which are found in bytes before texts are made of them.
 @Suite struct CellShapeTests {
-  @Test(arguments: [
-    "5 jan 2018", "5 Feb 2018", "5 MAR 2018", "April 5, 2018", "5. Mai 2018", "5 de mayo de 2018",
-    "5 août 2018", "5 AOÛT 2018", "5 März 2018", "mon 5 dec 2018", "Tuesday, 5 June 2018",
-    "2018-08-03T04:05:06Z", "12:30 pm", "12:30 Uhr", "5th of July 2018", "4:05 GMT", "12 am",
-  ])
+  @Test(
+    "Dates, times and moments have the shape of dates, in several languages",
+    arguments: [
+      "5 jan 2018", "5 Feb 2018", "5 MAR 2018", "April 5, 2018", "5. Mai 2018", "5 de mayo de 2018",
+      "5 août 2018", "5 AOÛT 2018", "5 März 2018", "mon 5 dec 2018", "Tuesday, 5 June 2018",
+      "2018-08-03T04:05:06Z", "12:30 pm", "12:30 Uhr", "5th of July 2018", "4:05 GMT", "12 am",
+    ])
   func dates(cell: String) { #expect(CellShape(cell) == .date) }
 
   @Test(

@@ -76,18 +76,20 @@ import Testing
     #expect(throws: ImportError.self) { try sniffer.find() }
   }
 
-  @Test(arguments: [
-    (["a,b", "1,2", "3,4"], Preamble.Finding.none),
-    (["T", "a,b", "1,2", "3,4"], .certain(lines: 1)),
-    (["T", "U", "a,b,c", "1,2,3", "4,5,6"], .certain(lines: 2)),
-    (["T", "", "a,b", "c,d"], .certain(lines: 2)),
-    (["T", "a,b", "1,2,3"], .possible(lines: 2)),
-    // A column of text in which a late value has a comma.
-    (["c", "v", "a,b", "c,d", "e,f", "g,h"], .possible(lines: 2)),
-    (["c", "v", "a,b", "c,1"], .possible(lines: 2)),
-    (["T", "1,2", "3,4"], .possible(lines: 1)),
-    (["T", "a,b"], .possible(lines: 1)), (["T", "U"], .none), ([], .none),
-  ])
+  @Test(
+    "Lines narrower than the table below are a preamble, certain or possible",
+    arguments: [
+      (["a,b", "1,2", "3,4"], Preamble.Finding.none),
+      (["T", "a,b", "1,2", "3,4"], .certain(lines: 1)),
+      (["T", "U", "a,b,c", "1,2,3", "4,5,6"], .certain(lines: 2)),
+      (["T", "", "a,b", "c,d"], .certain(lines: 2)),
+      (["T", "a,b", "1,2,3"], .possible(lines: 2)),
+      // A column of text in which a late value has a comma.
+      (["c", "v", "a,b", "c,d", "e,f", "g,h"], .possible(lines: 2)),
+      (["c", "v", "a,b", "c,1"], .possible(lines: 2)),
+      (["T", "1,2", "3,4"], .possible(lines: 1)),
+      (["T", "a,b"], .possible(lines: 1)), (["T", "U"], .none), ([], .none),
+    ])
   func preambles(lines: [String], finding: Preamble.Finding) {
     let places = lines.indices.filter { !lines[$0].isEmpty }
     let records: [[String?]] = places.map { lines[$0].split(separator: ",").map { String($0) } }

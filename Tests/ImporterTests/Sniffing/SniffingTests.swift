@@ -62,55 +62,60 @@ import Testing
 
   // MARK: Preambles
 
-  @Test(arguments: [
-    // Titles of spreadsheets: as wide as the table, and at most a quarter filled.
-    ("Report 2020,,\nName,Qty,Price\nA,1,2.5\nB,2,3.5\n", "1: Name|Qty|Price"),
-    ("Report 2020,,\nPrinted today,,\n,,\nName,Qty,Price\nA,1,2.5\nB,2,3.5\n", "3: Name|Qty|Price"),
-    ("R,,,\nName,City,Land,Code\nA,Rom,IT,x\nB,Oslo,NO,y\n", "1: Name|City|Land|Code"),
-    // Labels and their values.
-    (
-      "Konto:;DE123;;\nVon:;01.01.2020;;\n\nTag;Text;Betrag;EUR\n02.01.20;A;1,5;x\n03.01.20;B;2,5;y\n",
-      "3: Tag|Text|Betrag|EUR"
-    ),
-    // Padded, with few columns, above a blank line only; a table of its own; a header as open as they are.
-    ("IBAN,D1,\nBank,X,\n\na,b,c\nx,2,y\nz,4,y\n", "3: a|b|c"),
-    ("IBAN,D1,\nBank,X,\na,b,c\nx,2,y\nz,4,y\n", "0: IBAN|D1|column3"),
-    ("n,D1,\n1,X,\n\na,b,c\nx,2,y\nz,4,y\n", "0: n|D1|column3"),
-    ("IBAN,D1,\nBank,X,\n\na,b,\nx,2,\nz,4,y\n", "0: IBAN|D1|column3"),
-    // Lines narrower than the table, above figures, even if they outnumber its records.
-    ("Model,X\nSerial,123\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n", "2: Time|V1|V2"),
-    ("a;1\nb;2\nc;3\nd;4\n\nDay;In;Out\n2020-01-02;1;2\n", "5: Day|In|Out"),
-    ("T\n\nname,n\nx,1\ny,2\n", "2: name|n"),
-    // Notes behind the table do not matter.
-    ("Made by,me\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n0.3,5,6\nEnd of report\n", "1: Time|V1|V2"),
-    // Comments with as many fields as the table, above a header that figures reveal.
-    ("# by me\n# day,in,out\n\n1,2,3\n4,5,6\n", "1: # day|in|out"),
-    ("#s, m, h\nday,in,out\n1,2,3\n4,5,6\n", "1: day|in|out"),
-    ("# a\n# by me\n# day,in,out\n1,2,3\n4,5,6\n", "2: # day|in|out"),
-    // Figures only, below a title of one field.
-    ("sensor 7\n1,2\n3,4\n5,6\n7,8\n9,1\n", "1: 2 columns"),
-    // Texts beside figures in half of the columns, below a title of several words.
-    (
-      "kappa 0.24\nBr\t1\t2.44\nC\t1\t2.48\nC\t2\t2.49\nCl\t1\t2.5\nF\t1\t3.0\n", "1: 3 columns"
-    ),
-    // No: a single word may be the first field of a truncated record; texts only; too few records.
-    ("Br\nC\t1\t2.48\nC\t2\t2.49\nCl\t1\t2.5\nF\t1\t3.0\nS\t1\t3.0\n", "0: Br"),
-    ("a title\nx\ty\tz\nx\tz\ty\nz\ty\tx\nz\tx\ty\nx\tx\tx\n", "0: a title"),
-    ("a title\nC\t1\t2.48\nF\t1\t3.0\n", "0: a title"),
-    // No: a record is sparse, or shorter.
-    ("name,qty,price\nA,,\nB,1,2\n", "0: name|qty|price"),
-    ("A,,\nB,1,2\nC,3,4\n", "0: 3 columns"),
-    ("x,y\nA,1,2\nB,3,4\nC,5,6\n", "0: column1|x|y"),
-    // Groups above names belong to the names; the first column has no group.
-    (
-      ",G1,,G2,,\nname,a,b,c,d,e\nx,1,2,3,4,5\ny,1,2,3,4,5\n",
-      "0: column1|G1|column3|G2|column5|column6"
-    ),
-    // Sections that repeat.
-    ("Fruit,,\napple,red,x\npear,green,y\nNuts,,\nhazel,brown,z\nwal,brown,z\n", "0: 3 columns"),
-    // A column of text that sometimes has a delimiter.
-    ("Hello, world\nfoo\nbar\n", "0: Hello|world"),
-  ])
+  @Test(
+    "Titles, labels and notes above a table are skipped; lines that may be records are not",
+    arguments: [
+      // Titles of spreadsheets: as wide as the table, and at most a quarter filled.
+      ("Report 2020,,\nName,Qty,Price\nA,1,2.5\nB,2,3.5\n", "1: Name|Qty|Price"),
+      (
+        "Report 2020,,\nPrinted today,,\n,,\nName,Qty,Price\nA,1,2.5\nB,2,3.5\n",
+        "3: Name|Qty|Price"
+      ),
+      ("R,,,\nName,City,Land,Code\nA,Rom,IT,x\nB,Oslo,NO,y\n", "1: Name|City|Land|Code"),
+      // Labels and their values.
+      (
+        "Konto:;DE123;;\nVon:;01.01.2020;;\n\nTag;Text;Betrag;EUR\n02.01.20;A;1,5;x\n03.01.20;B;2,5;y\n",
+        "3: Tag|Text|Betrag|EUR"
+      ),
+      // Padded, with few columns, above a blank line only; a table of its own; a header as open as they are.
+      ("IBAN,D1,\nBank,X,\n\na,b,c\nx,2,y\nz,4,y\n", "3: a|b|c"),
+      ("IBAN,D1,\nBank,X,\na,b,c\nx,2,y\nz,4,y\n", "0: IBAN|D1|column3"),
+      ("n,D1,\n1,X,\n\na,b,c\nx,2,y\nz,4,y\n", "0: n|D1|column3"),
+      ("IBAN,D1,\nBank,X,\n\na,b,\nx,2,\nz,4,y\n", "0: IBAN|D1|column3"),
+      // Lines narrower than the table, above figures, even if they outnumber its records.
+      ("Model,X\nSerial,123\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n", "2: Time|V1|V2"),
+      ("a;1\nb;2\nc;3\nd;4\n\nDay;In;Out\n2020-01-02;1;2\n", "5: Day|In|Out"),
+      ("T\n\nname,n\nx,1\ny,2\n", "2: name|n"),
+      // Notes behind the table do not matter.
+      ("Made by,me\nTime,V1,V2\n0.1,1,2\n0.2,3,4\n0.3,5,6\nEnd of report\n", "1: Time|V1|V2"),
+      // Comments with as many fields as the table, above a header that figures reveal.
+      ("# by me\n# day,in,out\n\n1,2,3\n4,5,6\n", "1: # day|in|out"),
+      ("#s, m, h\nday,in,out\n1,2,3\n4,5,6\n", "1: day|in|out"),
+      ("# a\n# by me\n# day,in,out\n1,2,3\n4,5,6\n", "2: # day|in|out"),
+      // Figures only, below a title of one field.
+      ("sensor 7\n1,2\n3,4\n5,6\n7,8\n9,1\n", "1: 2 columns"),
+      // Texts beside figures in half of the columns, below a title of several words.
+      (
+        "kappa 0.24\nBr\t1\t2.44\nC\t1\t2.48\nC\t2\t2.49\nCl\t1\t2.5\nF\t1\t3.0\n", "1: 3 columns"
+      ),
+      // No: a single word may be the first field of a truncated record; texts only; too few records.
+      ("Br\nC\t1\t2.48\nC\t2\t2.49\nCl\t1\t2.5\nF\t1\t3.0\nS\t1\t3.0\n", "0: Br"),
+      ("a title\nx\ty\tz\nx\tz\ty\nz\ty\tx\nz\tx\ty\nx\tx\tx\n", "0: a title"),
+      ("a title\nC\t1\t2.48\nF\t1\t3.0\n", "0: a title"),
+      // No: a record is sparse, or shorter.
+      ("name,qty,price\nA,,\nB,1,2\n", "0: name|qty|price"),
+      ("A,,\nB,1,2\nC,3,4\n", "0: 3 columns"),
+      ("x,y\nA,1,2\nB,3,4\nC,5,6\n", "0: column1|x|y"),
+      // Groups above names belong to the names; the first column has no group.
+      (
+        ",G1,,G2,,\nname,a,b,c,d,e\nx,1,2,3,4,5\ny,1,2,3,4,5\n",
+        "0: column1|G1|column3|G2|column5|column6"
+      ),
+      // Sections that repeat.
+      ("Fruit,,\napple,red,x\npear,green,y\nNuts,,\nhazel,brown,z\nwal,brown,z\n", "0: 3 columns"),
+      // A column of text that sometimes has a delimiter.
+      ("Hello, world\nfoo\nbar\n", "0: Hello|world"),
+    ])
   func preambles(text: String, expected: String) throws {
     #expect(try Self.found(text).place == expected)
   }
@@ -128,6 +133,7 @@ import Testing
   // MARK: Headers
 
   @Test(
+    "A first record is a header where its fields are names for the values below",
     arguments: [
       // Names that are figures.
       ("Country,2000,2001\nFrance,1.5,2.5\nSpain,2.5,1.5\n", "0: Country|2000|2001"),
@@ -231,7 +237,8 @@ import Testing
     #expect(try Self.found(text).place == expected)
   }
 
-  @Test func rowsOfNamesAreNoted() throws {
+  @Test("Several rows of names are noted with --header-lines, which joins them")
+  func rowsOfNamesAreNoted() throws {
     let text = "day,temp,wind\n,deg C,km/h\n2020-01-01,5,7\n2020-01-02,6,8\n2020-01-03,6,9\n"
     #expect(try Self.found(text).notes.contains("--header-lines 2"))
     #expect(try Self.found(text) { $0.headerLines = 2 }.place == "0: day|temp deg C|wind km/h")
@@ -243,7 +250,8 @@ import Testing
     #expect(try !Self.found("# by\n# me\n#\n1\n2\n3\n").notes.contains("--header-lines"))
   }
 
-  @Test func commentsBeforeOneColumnAreNoted() throws {
+  @Test("Comments above a single column are noted with --comment; names and values are not")
+  func commentsBeforeOneColumnAreNoted() throws {
     for text in ["#\n# by me\n#\nx\ny\n", "# by me\n1\n2\n", "## x\n1\n"] {
       #expect(try Self.found(text).notes.contains("--comment '#' leaves such lines out"), "\(text)")
     }
@@ -304,20 +312,23 @@ import Testing
 
   // MARK: Ends
 
-  @Test(arguments: [
-    (["a,b,c", "x,1,2", "y,3,4", "z,5,6", "Total,,12"], 3, 1),
-    (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "End of report"], 3, 1),
-    (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "Source: me", "made today"], 3, 2),
-    (["a,b", "x,1", "y,3", "Total:,4"], 2, 1),
-    (["a,b,c", "x,1,2", "y,3,4", "Grand total,4,6"], 3, 1),
-    // No: sums of groups, a word, a name.
-    (["a,b", "x,1", "Total,1", "y,3", "Total,3"], 2, 0), (["a,b", "x,q", "y,r", "total,s"], 2, 0),
-    (["a,b", "x,1", "y,3", "Totalis,4"], 2, 0),
-    // A truncated record, an empty one, and a value.
-    (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "4,5"], 3, 0),
-    (["a,b,c", "x,1,2", "y,3,4", "z,5,6"], 3, 0),
-    (["a,b,c", "x,1,2", "y,3,4", "z,5,6", "w,,"], 3, 0), (["n", "x", "y", "z"], 1, 0),
-  ])
+  @Test(
+    "Totals and notes below a table are its footer; records that look like them are not",
+    arguments: [
+      (["a,b,c", "x,1,2", "y,3,4", "z,5,6", "Total,,12"], 3, 1),
+      (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "End of report"], 3, 1),
+      (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "Source: me", "made today"], 3, 2),
+      (["a,b", "x,1", "y,3", "Total:,4"], 2, 1),
+      (["a,b,c", "x,1,2", "y,3,4", "Grand total,4,6"], 3, 1),
+      // No: sums of groups, a word, a name.
+      (["a,b", "x,1", "Total,1", "y,3", "Total,3"], 2, 0),
+      (["a,b", "x,q", "y,r", "total,s"], 2, 0),
+      (["a,b", "x,1", "y,3", "Totalis,4"], 2, 0),
+      // A truncated record, an empty one, and a value.
+      (["a,b,c", "1,1,2", "2,3,4", "3,5,6", "4,5"], 3, 0),
+      (["a,b,c", "x,1,2", "y,3,4", "z,5,6"], 3, 0),
+      (["a,b,c", "x,1,2", "y,3,4", "z,5,6", "w,,"], 3, 0), (["n", "x", "y", "z"], 1, 0),
+    ])
   func footers(lines: [String], width: Int, count: Int) {
     let records: [[String?]] = lines.map {
       $0.split(separator: ",", omittingEmptySubsequences: false).map {

@@ -6,65 +6,67 @@ import Testing
 /// Columns aligned with blanks: tables that are read, tables that are only noted, and texts that are no
 /// tables.
 @Suite struct WhitespaceSniffingTests {
-  @Test(arguments: [
-    ("a    bb  c\n1     2  3\n10   20  3\n1     2  3\n1     2  3\n", "0: a|bb|c"),
-    // Numbers as programs print them: right-aligned, with a blank at the front or without.
-    ("  1.5  20\n 10.25  3\n  0.5 100\n 99.0   1\n  1.0  22\n", "0: 2 columns"),
-    (
-      "51069 51043      1\n51070 51044      1\n51071 51045     12\n51072 51043    123\n51073 51045      2\n",
-      "0: 3 columns"
-    ),
-    (
-      "    0.1E+00    0.15E-01\n    0.2E+00    0.18E-01\n    0.3E+00    0.21E-01\n    0.4E+00    0.2E-01\n"
-        + "    0.5E+00    0.21E-01\n", "0: 2 columns"
-    ),
-    // Two single blanks in each line, in front of different fields.
-    (" 1 10\n10  1\n 2 20\n20  2\n 3 30\n", "0: 2 columns"),
-    // Places that are blank in the few long lines tell nothing.
-    ("1  2  3\n4  5  6\n7  8  9\n1  5  2\n100000000 20 3\n100000000 20 4\n", "0: 3 columns"),
-    // Blanks at the front only.
-    (" 1 2\n 3 4\n 5 6\n 7 8\n 9 1\n", "0: 2 columns"),
-    // Titles of one word, of as many words as columns, and of more, above figures only.
-    ("S4320\n 1.0  0.0\n 0.9  0.4\n 0.8  0.5\n 0.7 -0.6\n 0.6  0.7\n", "1: 2 columns"),
-    ("FX 69-274\n 1.0  0.0\n 0.9  0.4\n 0.8  0.5\n 0.7 -0.6\n 0.6  0.7\n", "1: 2 columns"),
-    ("GOE 184 (MVA H.29)\n1.0 0.0\n0.9 0.4\n0.8 0.5\n0.7 0.6\n0.6 0.7\n", "1: 2 columns"),
-    (
-      "A run of it\non two days\n\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n",
-      "3: 2 columns"
-    ),
-    ("made by me\n x    y\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n", "1: x|y"),
-    // A header as numpy writes it.
-    (
-      "# x y z\n 1.0   2.0   3.0\n 4.0   5.0   6.0\n 7.0   8.0   9.0\n 1.5   2.5   3.5\n 1.5   2.5  -3.5\n",
-      "0: x|y|z"
-    ),
-    (
-      "#   a   b   c\n 1.0 2.0 3.0\n 4.0 5.0 6.0\n 7.0 8.0 9.0\n 1.5 2.5 3.5\n 1.5 2.5 3.6\n",
-      "0: a|b|c"
-    ),
-    // The output of ps.
-    (
-      "    PID TTY          TIME CMD\n      1 ?        00:00:05 init\n     12 pts/0    00:00:00 bash\n"
-        + "    123 pts/0    00:01:00 ps\n   1234 ?        10:00:00 sshd\n", "0: PID|TTY|TIME|CMD"
-    ),
-    // The output of R: no name above the names of rows.
-    (
-      "         mpg cyl\nMazda   21.0   6\nDatsun  22.8   4\nHornet  21.4   6\nValiant  8.1   6\nDuster  14.3   8\n",
-      "0: column1|mpg|cyl"
-    ),
-    // Below a title and a blank line.
-    (
-      "station 7\n\n t    x     y\n0.0  1.0  12.0\n0.1  1.5   2.5\n0.2 11.5   2.5\n0.3  1.5   2.5\n0.4  1.5   2.5\n",
-      "2: t|x|y"
-    ),
-    // A single blank between a date and a text.
-    (
-      "2018-01-01 apple    1\n2018-01-02 pear    12\n2018-01-03 fig      1\n2018-01-04 plum     1\n2018-01-05 nut     15\n",
-      "0: 3 columns"
-    ),
-    // Quotes keep blanks.
-    ("name  n\n\"a b\"   1\n\"c\"  22\n\"d e f\"  3\ng  4\n", "0: name|n"),
-  ])
+  @Test(
+    "Columns aligned by blanks are found, also below titles and without names",
+    arguments: [
+      ("a    bb  c\n1     2  3\n10   20  3\n1     2  3\n1     2  3\n", "0: a|bb|c"),
+      // Numbers as programs print them: right-aligned, with a blank at the front or without.
+      ("  1.5  20\n 10.25  3\n  0.5 100\n 99.0   1\n  1.0  22\n", "0: 2 columns"),
+      (
+        "51069 51043      1\n51070 51044      1\n51071 51045     12\n51072 51043    123\n51073 51045      2\n",
+        "0: 3 columns"
+      ),
+      (
+        "    0.1E+00    0.15E-01\n    0.2E+00    0.18E-01\n    0.3E+00    0.21E-01\n    0.4E+00    0.2E-01\n"
+          + "    0.5E+00    0.21E-01\n", "0: 2 columns"
+      ),
+      // Two single blanks in each line, in front of different fields.
+      (" 1 10\n10  1\n 2 20\n20  2\n 3 30\n", "0: 2 columns"),
+      // Places that are blank in the few long lines tell nothing.
+      ("1  2  3\n4  5  6\n7  8  9\n1  5  2\n100000000 20 3\n100000000 20 4\n", "0: 3 columns"),
+      // Blanks at the front only.
+      (" 1 2\n 3 4\n 5 6\n 7 8\n 9 1\n", "0: 2 columns"),
+      // Titles of one word, of as many words as columns, and of more, above figures only.
+      ("S4320\n 1.0  0.0\n 0.9  0.4\n 0.8  0.5\n 0.7 -0.6\n 0.6  0.7\n", "1: 2 columns"),
+      ("FX 69-274\n 1.0  0.0\n 0.9  0.4\n 0.8  0.5\n 0.7 -0.6\n 0.6  0.7\n", "1: 2 columns"),
+      ("GOE 184 (MVA H.29)\n1.0 0.0\n0.9 0.4\n0.8 0.5\n0.7 0.6\n0.6 0.7\n", "1: 2 columns"),
+      (
+        "A run of it\non two days\n\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n",
+        "3: 2 columns"
+      ),
+      ("made by me\n x    y\n1.0  0.0\n0.9  0.4\n0.8  0.5\n0.7  0.6\n0.6  0.7\n", "1: x|y"),
+      // A header as numpy writes it.
+      (
+        "# x y z\n 1.0   2.0   3.0\n 4.0   5.0   6.0\n 7.0   8.0   9.0\n 1.5   2.5   3.5\n 1.5   2.5  -3.5\n",
+        "0: x|y|z"
+      ),
+      (
+        "#   a   b   c\n 1.0 2.0 3.0\n 4.0 5.0 6.0\n 7.0 8.0 9.0\n 1.5 2.5 3.5\n 1.5 2.5 3.6\n",
+        "0: a|b|c"
+      ),
+      // The output of ps.
+      (
+        "    PID TTY          TIME CMD\n      1 ?        00:00:05 init\n     12 pts/0    00:00:00 bash\n"
+          + "    123 pts/0    00:01:00 ps\n   1234 ?        10:00:00 sshd\n", "0: PID|TTY|TIME|CMD"
+      ),
+      // The output of R: no name above the names of rows.
+      (
+        "         mpg cyl\nMazda   21.0   6\nDatsun  22.8   4\nHornet  21.4   6\nValiant  8.1   6\nDuster  14.3   8\n",
+        "0: column1|mpg|cyl"
+      ),
+      // Below a title and a blank line.
+      (
+        "station 7\n\n t    x     y\n0.0  1.0  12.0\n0.1  1.5   2.5\n0.2 11.5   2.5\n0.3  1.5   2.5\n0.4  1.5   2.5\n",
+        "2: t|x|y"
+      ),
+      // A single blank between a date and a text.
+      (
+        "2018-01-01 apple    1\n2018-01-02 pear    12\n2018-01-03 fig      1\n2018-01-04 plum     1\n2018-01-05 nut     15\n",
+        "0: 3 columns"
+      ),
+      // Quotes keep blanks.
+      ("name  n\n\"a b\"   1\n\"c\"  22\n\"d e f\"  3\ng  4\n", "0: name|n"),
+    ])
   func tables(text: String, place: String) throws {
     let found = try SniffingTests.found(text)
     #expect(found.place == place && found.delimiter == "whitespace", "\(found)")

@@ -23,7 +23,9 @@ import Testing
     var highest: Int { lock.withLock { most } }
   }
 
-  @Test(arguments: [(1, 1), (1, 8), (3, 2), (4, 1)])
+  @Test(
+    "Results come in order, and never are more chunks under way than the window allows",
+    arguments: [(1, 1), (1, 8), (3, 2), (4, 1)])
   func neverMoreThanTheWindow(parsers: Int, spare: Int) throws {
     let window = parsers + spare
     let queue = OrderedQueue<Int, Int>(window: window)
@@ -126,7 +128,8 @@ import Testing
     parser.join()
   }
 
-  @Test func aFailureComesBehindWhatWasPutBefore() throws {
+  @Test("A failure is thrown only after everything that was put before it")
+  func aFailureComesBehindWhatWasPutBefore() throws {
     struct Failed: Error {}
     let queue = OrderedQueue<Int, Int>(window: 4)
     for number in 0..<2 { #expect(queue.put(number, help: { .success($0) })) }
@@ -142,7 +145,8 @@ import Testing
     parser.join()
   }
 
-  @Test func stoppingEndsAReaderThatWaits() throws {
+  @Test("Stopping the queue ends a reader that waits for room")
+  func stoppingEndsAReaderThatWaits() throws {
     let queue = OrderedQueue<Int, Int>(window: 2)
     let reader = try Thread(name: "reader") {
       var number = 0
