@@ -1,6 +1,7 @@
 import Base
 import Engine
 import Foundation
+import TestSupport
 import Testing
 
 #if canImport(Darwin)

@@ -65,7 +65,8 @@ struct FileLockTests {
     "A reader of another user, who cannot write the lock file, reads the version that it took",
     .enabled(
       if: getuid() == 0 && TemporaryFolder.canBeEnteredByOthers,
-      "only root can become another user, who must be able to enter the folder"), arguments: [false, true])
+      "only root can become another user, who must be able to enter the folder"),
+    arguments: [false, true])
   func otherUser(isOpenBefore: Bool) async throws {
     let folder = TemporaryFolder()
     let path = folder.path("a.sheaf")
