@@ -235,8 +235,8 @@ struct SourceLayoutTests {
     }
   }
 
-  /// The text without comments and string literals. Regular expressions only look at the lines that may match:
-  /// they take microseconds a character here.
+  /// The text without comments and string literals. Regular expressions, which take microseconds a character
+  /// here, only look at the lines that may match.
   private static func code(_ text: String) -> String {
     let text = text.contains("\"\"\"") ? text.replacing(#/(?s)""".*?"""/#, with: "") : text
     return text.split(separator: "\n").map { line in
@@ -259,8 +259,8 @@ struct SourceLayoutTests {
     }
   }
 
-  /// Names that begin with a capital. Those behind a point are left out: a member may have the name of another
-  /// type.
+  /// Names that begin with a capital. Those behind a point are left out: a member may have the name of
+  /// another type.
   private static func words(_ code: String) -> Set<String> {
     var found: Set<String> = []
     var word: [UInt8] = []
