@@ -118,8 +118,8 @@ struct AsyncWriteTests {
       }
     }
     #expect(outcomes.wait(for: 30))
-    #expect(
-      outcomes.list == (0..<30).map { "\($0)" + ["", " oops", " nested"][$0 % 3] })
+    let endings = ["", " oops", " nested"]
+    #expect(outcomes.list == (0..<30).map { "\($0)\(endings[$0 % 3])" })
     #expect(try Self.values(database.snapshot()) == Array(stride(from: 0, to: 30, by: 3)))
     try database.close()
   }

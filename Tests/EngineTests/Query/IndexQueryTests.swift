@@ -178,10 +178,11 @@ struct IndexQueryTests {
         ], indexes: ["App", "Category", "Rating", "Updated"])
       let table = try transaction.table("apps")
       for row in 0..<rows {
+        let number = row % 501 == 0 ? Double.nan : Double(row % 50) / 10
+        let rating: Value = row % 500 == 0 ? .null : .double(number)
+        let updated = CalendarDate(daysSince1970: row * 7919 % rows).map(Value.date)
         try table.insert([
-          .text("App \(row)"), .text(row % 1000 == 7 ? "COMICS" : "GAME"),
-          row % 500 == 0 ? .null : row % 501 == 0 ? .double(.nan) : .double(Double(row % 50) / 10),
-          CalendarDate(daysSince1970: row * 7919 % rows).map { .date($0) } ?? .null,
+          .text("App \(row)"), .text(row % 1000 == 7 ? "COMICS" : "GAME"), rating, updated ?? .null,
           .int(Int64(row)),
         ])
       }
