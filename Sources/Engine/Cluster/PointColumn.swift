@@ -226,7 +226,7 @@ extension String {
   @inline(never)
   private func isSpelled(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var copy = self
-    return copy.withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
+    return copy.withUTF8 { Bytes.areEqual(UnsafeRawBufferPointer($0), bytes) }
   }
 }
 

@@ -104,13 +104,12 @@ package final class ChangeSetTracker {
       table = new
       return .unchanged
     }
-    let update: ResultsUpdate
-    if let keys {
-      let next: [Int64]
-      (next, update) = try followed(keys, old, new, difference)
-      self.keys = next
-    } else {
-      update = Self.whole(difference)
+    let (next, update) = try followed(old, new, difference)
+    switch next {
+    case .whole: break
+    // In place, because nothing else here has the list.
+    case .edited(let edit): keys?.apply(edit)
+    case .replaced(let list): keys = list
     }
     table = new
     return update.isEmpty ? .unchanged : .update(update)
@@ -133,10 +132,19 @@ package final class ChangeSetTracker {
       }, difference)
   }
 
-  /// The keys of the new results, and the changes.
+  /// How the keys of the new results come from those before.
+  private enum Next {
+    /// They are the whole table, and not stored.
+    case whole
+    case edited(ListEdit)
+    case replaced([Int64])
+  }
+
+  /// The keys of the new results, and the changes. Changes nothing.
   private func followed(
-    _ keys: [Int64], _ old: Table, _ new: Table, _ difference: TableDifference
-  ) throws -> ([Int64], ResultsUpdate) {
+    _ old: Table, _ new: Table, _ difference: TableDifference
+  ) throws -> (Next, ResultsUpdate) {
+    guard let keys else { return (.whole, Self.whole(difference)) }
     let mayFollow = !query.isDistinct && !hasWindow && old.schema == new.schema
     if mayFollow, query.sort.isEmpty, let filter = query.filter {
       return try filtered(keys, filter, new, difference)
@@ -151,7 +159,7 @@ package final class ChangeSetTracker {
       next = try query.keys(in: new)
       list = ListDifference(from: keys, to: next)
     }
-    return (next, Self.update(keys, list, difference))
+    return (.replaced(next), Self.update(keys, list, difference))
   }
 
   /// For each column set, whether it has a column that the query uses.
@@ -222,10 +230,10 @@ package final class ChangeSetTracker {
 // MARK: Filters without a sort
 
 extension ChangeSetTracker {
-  /// The objects that match the filter now, in the order of keys, from the previous ones and the changes.
+  /// What the changes do to the objects that match the filter, in the order of keys.
   private func filtered(
     _ keys: [Int64], _ filter: Predicate, _ new: Table, _ difference: TableDifference
-  ) throws -> ([Int64], ResultsUpdate) {
+  ) throws -> (Next, ResultsUpdate) {
     let deciding = filter.columnNames
     let decides = Self.sets(of: difference, with: deciding, new)
     let matcher = try RowMatcher(filter, new)
@@ -252,9 +260,9 @@ extension ChangeSetTracker {
     }
     removed.sort()
     added.sort()
-    let (merged, insertions) = Self.merge(keys, removing: removed, adding: added)
+    let edit = ListEdit(keys, removing: removed, adding: added)
     let update = ResultsUpdate(
-      deletions: removed, insertions: insertions,
+      deletions: removed, insertions: edit.insertions,
       modifications: stayed.map { object in
         let before = partitionPoint(0..<removed.count) { removed[$0] >= object.index }
         let key = keys[object.index]
@@ -263,42 +271,12 @@ extension ChangeSetTracker {
           oldPosition: object.index, newPosition: object.index - before + behind,
           columnSet: object.columnSet)
       }, difference)
-    return (merged, update)
+    return (.edited(edit), update)
   }
 
   /// The index of a key in an ascending list; nil when it is missing.
   private static func index(of key: Int64, in keys: [Int64]) -> Int? {
     let index = partitionPoint(0..<keys.count) { keys[$0] >= key }
     return index < keys.count && keys[index] == key ? index : nil
-  }
-
-  /// Removes the keys at some indices from an ascending list and adds others; also returns the indices of
-  /// those.
-  private static func merge(
-    _ keys: [Int64], removing removed: [Int], adding added: [Int64]
-  ) -> ([Int64], insertions: [Int]) {
-    if removed.isEmpty, added.isEmpty { return (keys, []) }
-    var merged: [Int64] = []
-    merged.reserveCapacity(keys.count - removed.count + added.count)
-    var insertions: [Int] = []
-    insertions.reserveCapacity(added.count)
-    var next = 0
-    var nextRemoved = 0
-    func copy(to end: Int) {
-      while nextRemoved < removed.count, removed[nextRemoved] < end {
-        merged += keys[next..<removed[nextRemoved]]
-        next = removed[nextRemoved] + 1
-        nextRemoved += 1
-      }
-      merged += keys[next..<end]
-      next = end
-    }
-    for key in added {
-      copy(to: max(next, partitionPoint(0..<keys.count) { keys[$0] >= key }))
-      insertions.append(merged.count)
-      merged.append(key)
-    }
-    copy(to: keys.count)
-    return (merged, insertions)
   }
 }
