@@ -258,7 +258,8 @@ extension ChangeSetTracker {
       case (let index?, true): stayed.append((index, object.columnSet))
       }
     }
-    removed.sort()
+    // Each once, also where a damaged leaf has a key twice.
+    removed = Set(removed).sorted()
     added.sort()
     let edit = ListEdit(keys, removing: removed, adding: added)
     let update = ResultsUpdate(
