@@ -80,7 +80,7 @@ extension ColumnReader {
       let isSame =
         !readsAlone(row)
         || withSpelling(row) { single in
-          single.map { $0.elementsEqual(spelling) } ?? false
+          single.map { Bytes.areEqual($0, spelling) } ?? false
         }
       if !isSame { return "row \(row) reads differently alone and in bulk" }
       if !collector.add(SpellingView(spelling)) {

@@ -70,7 +70,7 @@ struct ReadingCheck {
       let isSame = try values.withSpelling(row) { single in
         switch (single, spelling) {
         case (nil, nil): true
-        case (let single?, let spelling?): single.elementsEqual(spelling)
+        case (let single?, let spelling?): Bytes.areEqual(single, spelling)
         default: false
         }
       }

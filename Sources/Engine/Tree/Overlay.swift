@@ -220,8 +220,7 @@ package final class Overlay {
       block.columnCount == second.columnCount,
       (0..<block.columnCount).allSatisfy({ block.columnID($0) == second.columnID($0) })
     else { return false }
-    let (record, other) = (block.record(one.index), second.record(two.index))
-    return record.count == other.count && record.elementsEqual(other)
+    return Bytes.areEqual(block.record(one.index), second.record(two.index))
   }
 
   /// Decodes everything that is stored column by column, as `ClusterReader.validate` does.

@@ -74,7 +74,7 @@ struct OverlayBuilder: ~Copyable {
     guard field.first != 0, field.count > spelling.count else { return false }
     // Spellings of different lengths can have fields of equal size.
     var fields = OverlayFields(field)
-    return fields.field(0).map { $0.count == spelling.count && $0.elementsEqual(spelling) } ?? false
+    return fields.field(0).map { Bytes.areEqual($0, spelling) } ?? false
   }
 
   private mutating func append(_ field: UnsafeRawBufferPointer, _ column: Int) {

@@ -142,7 +142,7 @@ struct KeyRepeats {
       var slot = Int(truncatingIfNeeded: Checksum.of(bytes)) & (size - 1)
       while slots[slot] >= 0 {
         let other = Self.bytes(keys[Int(slots[slot])], memory)
-        if bytes.count == other.count, bytes.elementsEqual(other) {
+        if Bytes.areEqual(bytes, other) {
           if earlier.isEmpty { earlier = [Int32](repeating: -1, count: keys.count) }
           earlier[row] = slots[slot]
           break
