@@ -18,7 +18,7 @@ extension Exploration {
       isLong = Effort.isLong
       isTold = isLong || System.environment("SHEAF_FIGURES") != nil
       self.bound = isLong ? 3 : bound
-      self.random = isLong ? 100 * random : random
+      self.random = isLong ? 100 * random : Effort.isShort ? (random + 1) / 2 : random
       seconds = System.environment("SHEAF_SECONDS").flatMap { UInt64($0) } ?? 600
     }
   }
@@ -26,7 +26,8 @@ extension Exploration {
   /// What is wrong in a schedule; nil if nothing was found.
   ///
   /// Tries all schedules with the given number of deviations; if `postpones` (for threads that wait
-  /// instead of polling), those in which an interrupted thread goes on last; then random ones. With
+  /// instead of polling), those in which an interrupted thread goes on last; then random ones, half of
+  /// them with SHEAF_SHORT. With
   /// SHEAF_LONG=1 it tries all with up to three deviations and a hundred times as many random ones,
   /// within ten minutes or SHEAF_SECONDS, a third of which is for the random ones; then, and with
   /// SHEAF_FIGURES, it prints the extent of the search. With SHEAF_SCHEDULE it runs the schedule that a

@@ -86,7 +86,7 @@ import Testing
     @Test("Killed at any write or flush: the old table, or the new one; and --resume goes on")
     func kills() throws {
       for (call, step) in [
-        ("write", Effort.rounds(3, long: 1)), ("flush", Effort.rounds(5, long: 1)),
+        ("write", Effort.isLong ? 1 : 3), ("flush", Effort.isLong ? 1 : 5),
       ] {
         let bench = try filled()
         let bytes = try bench.read("t.sheaf")
@@ -127,7 +127,7 @@ import Testing
         + ["--max-deletes", "60%"]
       let new = csv(301...1000, "new")
       var states: [String: Int] = [:]
-      for number in stride(from: 1, to: 200, by: Effort.rounds(5, long: 1)) {
+      for number in stride(from: 1, to: 200, by: Effort.isLong ? 1 : 5) {
         try Data(bytes).write(to: URL(fileURLWithPath: bench.database))
         let wasKilled = try kill(bench, "write", number, words)
         let seen = try bench.export()
@@ -211,7 +211,7 @@ import Testing
       let bytes = try bench.read("t.sheaf")
       let words = words(bench, ["1.csv", "2.csv"], publish + ["--resume", "--durability", "full"])
       var merged: Report?
-      for number in stride(from: 1, to: 400, by: Effort.rounds(9, long: 1)) {
+      for number in stride(from: 1, to: 400, by: Effort.isLong ? 1 : 9) {
         try Data(bytes).write(to: URL(fileURLWithPath: bench.database))
         if !(try kill(bench, "write", number, words)) { break }
         let found = try bench.export()

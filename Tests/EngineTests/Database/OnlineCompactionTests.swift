@@ -238,7 +238,7 @@ struct OnlineCompactionCrowdTests {
   /// be written over while the merge reads them.
   @Test(
     "What is merged next stays until it was read, whoever writes meanwhile",
-    arguments: 1...24 as ClosedRange<UInt64>)
+    arguments: Effort.seeds(1..<25))
   func joinedMeanwhile(seed: UInt64) throws {
     let database = try Database.open(
       storage: RecordingStorage(isRecording: false), options: .tiny)

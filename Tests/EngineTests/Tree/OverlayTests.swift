@@ -371,7 +371,7 @@ struct OverlayTests {
     for length in 0..<bytes.count { #expect(try isValid([Array(bytes[..<length])]) != true) }
     #expect(try isValid([bytes + [0]]) == false)
     var outcomes: [Bool?: Int] = [:]
-    for round in 0..<3000 {
+    for round in 0..<Effort.rounds(3000, long: 3000) {
       var forged = round % 2 == 0 ? [bytes] : blocks
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         let block = Int.random(in: forged.indices, using: &random)
