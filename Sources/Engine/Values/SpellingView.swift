@@ -60,15 +60,26 @@ struct SpellingView {
     return shortWord(at: offset, length: length)
   }
 
+  /// A word of at most eight bytes, none of which is read behind them: two loads that overlap, or three bytes
+  /// of which some may be the same.
   @inline(never)
   private func shortWord(at offset: Int, length: Int) -> UInt64 {
-    var word: UInt64 = 0
-    var index = min(length, 8)
-    while index > 0 {
-      index &-= 1
-      word = word &<< 8 | UInt64(self[offset &+ index])
+    let length = min(length, 8)
+    if length >= 4 {
+      let (low, high) = (half(at: offset), half(at: offset &+ length &- 4))
+      return low | high &<< UInt64(truncatingIfNeeded: (length &- 4) &* 8)
     }
-    return word
+    guard length > 0 else { return 0 }
+    let (middle, last) = (length &>> 1, length &- 1)
+    return UInt64(self[offset])
+      | UInt64(self[offset &+ middle]) &<< UInt64(truncatingIfNeeded: middle &* 8)
+      | UInt64(self[offset &+ last]) &<< UInt64(truncatingIfNeeded: last &* 8)
+  }
+
+  /// Four bytes from `offset`.
+  @inline(__always)
+  private func half(at offset: Int) -> UInt64 {
+    UInt64(UInt32(littleEndian: pointer.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
   }
 
   /// The first and the last bytes; with the length, they determine a spelling of up to 16 bytes.
