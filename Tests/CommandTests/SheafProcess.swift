@@ -171,7 +171,10 @@ final class SheafProcess {
   /// Waits until `condition` no longer holds, the program has ended, or twenty seconds are over.
   func waitWhile(_ condition: () -> Bool) {
     let deadline = System.monotonicNanoseconds + 20_000_000_000
-    while isRunning, System.monotonicNanoseconds < deadline, condition() {}
+    while isRunning, System.monotonicNanoseconds < deadline, condition() {
+      // Short beside what is waited for, and long beside a look at it: processors are for the program.
+      usleep(100)
+    }
   }
 
   /// Ends standard input, waits for the end, and returns all there is to know.

@@ -175,9 +175,10 @@ import TestSupport
       "--max-rejects", "unlimited", "--durability", "full", "--compact", "always",
     ]
     for format in ["text", "json"] {
+      let before = (try? System.status(path: bench.database).size) ?? 40_000
       let process = try SheafProcess(words + ["--report", format, "--resume"])
       // Signals come only after the first batches.
-      process.waitWhile { ((try? System.status(path: bench.database).size) ?? 0) < 40_000 }
+      process.waitWhile { ((try? System.status(path: bench.database).size) ?? 0) <= before }
       System.sleep(milliseconds: 30)
       process.signal(signal)
       let result = process.finish()

@@ -139,12 +139,13 @@ import Testing
   /// A writer that is stopped right after a commit: no message says that committed work is missing.
   @Test func aStoppedImportKeepsNobodyFromReading() throws {
     let bench = try filled()
+    let size = try System.status(path: bench.database).size
     let stopped = try SheafProcess([
       "import", "-", "--into", bench.database, "--table", "u", "--batch-size", "1",
     ])
-    // As much as a pipe holds: it is stopped at one of the first commits.
-    try stopped.send("a\n" + (1...10_000).map { "\($0)\n" }.joined())
-    let size = try System.status(path: bench.database).size
+    // Much more than is looked at before the first commit, and few commits: standard input stays open.
+    let rest = String(repeating: "x", count: 150)
+    try stopped.send("a\n" + (1...2000).map { "\($0)\(rest)\n" }.joined())
     stopped.waitWhile { ((try? System.status(path: bench.database).size) ?? 0) <= size }
     stopped.signal(SIGSTOP)
     let reading = [["info"], ["check"], ["export", "--table", "t"], ["query", "--table", "t"]]
