@@ -128,10 +128,13 @@ struct InputPlanner {
       if !judgement.isHeader, try namesAreQuoted(sample, dialect) { judgement = .quoted }
       findings.header = judgement.reason
       let hasHeader = options.headerLines > 1 || judgement.isHeader
-      if judgement.isDoubtful, !hasHeader {
+      if judgement.isDoubtful, options.headerLines < 2 {
         notes.append(
-          "the first record is taken as data: \(judgement.reason); if it has the names, use "
-            + "--header yes")
+          hasHeader
+            ? "the first record is taken for the names of the columns, and nothing tells whether it "
+              + "has them: use --header no if it is data, --header yes if it is right"
+            : "the first record is taken as data: \(judgement.reason); if it has the names, use --header yes"
+        )
       }
       return hasHeader
     }

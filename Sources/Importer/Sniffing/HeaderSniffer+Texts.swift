@@ -15,6 +15,48 @@ extension HeaderSniffer.Columns {
     }
   }
 
+  /// Whether the first cell is such a word and nothing else.
+  var beginsWithUsualName: Bool {
+    guard let cell = first.first ?? nil, cell.utf8.count <= 64 else { return false }
+    return UsualNames.contains(cell.lowercased())
+  }
+
+  /// Whether names are written otherwise than values: in a column of at least three different texts, all of
+  /// them in capitals or beginning with one, or none of them, and the first cell not so; or as programs write
+  /// names, `first_name` or `firstName`, where no text below is.
+  var hasOtherCase: Bool {
+    first.indices.prefix(Self.searchedColumns).contains { column in
+      guard let cell = first[column], let style = LetterCase(cell) else { return false }
+      var seen: Set<String> = []
+      for other in cells(column) where !CellShape(other).isBlank {
+        if LetterCase(other) == style { return false }
+        if seen.count < 3 { seen.insert(other) }
+      }
+      return seen.count > 2
+    }
+  }
+
+  /// How the letters of a text are written.
+  private enum LetterCase {
+    case lower, capitalized, upper, joined
+
+    /// Nil for a text that does not begin with a letter.
+    init?(_ text: String) {
+      guard let head = text.first, head.isLetter else { return nil }
+      let letters = text.filter(\.isLetter)
+      let isJoined =
+        text.contains("_")
+        || zip(text, text.dropFirst()).contains { $0.isLowercase && $1.isUppercase }
+      if isJoined, !text.contains(" ") {
+        self = .joined
+      } else if letters.count > 1, letters.allSatisfy(\.isUppercase) {
+        self = .upper
+      } else {
+        self = head.isUppercase ? .capitalized : .lower
+      }
+    }
+  }
+
   /// The words of a cell in lower case, also those of `userID` and `user_id`, without figures behind them.
   private static func words(_ cell: String) -> [String] {
     var words: [String] = [""]

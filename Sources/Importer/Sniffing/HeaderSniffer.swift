@@ -15,13 +15,16 @@ package enum HeaderSniffer {
     package let isHeader: Bool
     /// Whether figures, below names or among them, prove it; otherwise nothing speaks against it.
     package let isCertain: Bool
-    /// Whether the first record may well have names that only look like the values: the user is told.
+    /// Whether it may well be the other way: names that only look like the values, or values like names. The
+    /// user is told.
     package let isDoubtful: Bool
     /// For people, such as "column 2 has nothing but numbers or dates below 'Qty'".
     package let reason: String
 
-    static func yes(_ reason: String, isCertain: Bool = true) -> Judgement {
-      Judgement(isHeader: true, isCertain: isCertain, isDoubtful: false, reason: reason)
+    static func yes(
+      _ reason: String, isCertain: Bool = true, isDoubtful: Bool = false
+    ) -> Judgement {
+      Judgement(isHeader: true, isCertain: isCertain, isDoubtful: isDoubtful, reason: reason)
     }
 
     /// Figures in the first record are in quotes, and no others are.
@@ -60,7 +63,11 @@ package enum HeaderSniffer {
         guard let head = table.shapes.first, !head.isTyped, table.below.count > 2,
           standing.count >= (head.isBlank ? 3 : 1) * values.count,
           values.allSatisfy({ table.mayBeLabel($0) })
-        else { return .no("\(shown(place)) in the first record is a value, not a name") }
+        else {
+          return .no(
+            "\(shown(place)) in the first record is a value, not a name",
+            isDoubtful: table.beginsWithUsualName)
+        }
       }
     }
     if let place = standing.first {
@@ -88,7 +95,10 @@ package enum HeaderSniffer {
     if let place = typed.first, table.below.count < 3 {
       return .no("\(shown(place)) in the first record is a value, not a name")
     }
-    return .yes("no cell of the first record looks like a value", isCertain: false)
+    return .yes(
+      "no cell of the first record looks like a value", isCertain: false,
+      isDoubtful: typed.isEmpty && !table.below.isEmpty && !table.hasUsualName
+        && !table.hasOtherCase)
   }
 
   /// The first record, and the cells below each of its cells.

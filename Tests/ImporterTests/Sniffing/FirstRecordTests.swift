@@ -71,6 +71,29 @@ import Testing
     #expect(try SniffingTests.found(edges).notes.contains("--header yes"))
   }
 
+  @Test(
+    "Where nothing but words tells names from data, that is noted",
+    arguments: [
+      // Neither a usual name nor another way of writing.
+      ("apple,red\npear,green\nplum,blue\ncherry,red\n", true),
+      ("Alder tree,Oak\nElm,Fir\nBirch,Lime\nYew,Pine\n", true),
+      // A usual name; another case; the way in which programs write names.
+      ("fruit,name\npear,green\nplum,blue\ncherry,red\n", false),
+      ("Fruit,Whatever\npear,green\nplum,blue\ncherry,red\n", false),
+      ("FRUIT,x\nPear,green\nPlum,blue\nCherry,red\n", false),
+      ("fruit_kind,x\npear,green\nplum,blue\ncherry,red\n", false),
+      ("fruitKind,x\npear,green\nplum,blue\ncherry,red\n", false),
+      // Too few different texts to tell by the case.
+      ("Fruit,Whatever\npear,green\nplum,blue\npear,green\n", true),
+      // Figures prove it.
+      ("apple,red\npear,1\nplum,2\ncherry,3\n", false),
+    ])
+  func doubtOfNames(text: String, isNoted: Bool) throws {
+    let found = try SniffingTests.found(text)
+    #expect(found.place.hasPrefix("0: ") && found.place.contains("|"))
+    #expect(found.notes.contains("--header no") == isNoted, "\(found.notes)")
+  }
+
   // MARK: Words of other columns
 
   @Test(
