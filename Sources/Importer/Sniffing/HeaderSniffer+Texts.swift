@@ -5,6 +5,8 @@ extension HeaderSniffer.Columns {
   private static let comparedColumns = 16
   /// Nor are more searched for codes.
   private static let searchedColumns = 64
+  /// How many cells below a name show how values are written.
+  private static let shownCells = 100
 
   /// Whether a cell of the first record has a word that names of columns often are, such as `Country` or
   /// `user_id`. Then it is not taken for a value because of its looks.
@@ -23,12 +25,12 @@ extension HeaderSniffer.Columns {
 
   /// Whether names are written otherwise than values: in a column of at least three different texts, all of
   /// them in capitals or beginning with one, or none of them, and the first cell not so; or as programs write
-  /// names, `first_name` or `firstName`, where no text below is.
+  /// names, `first_name` or `firstName`, where no text below is. The first hundred are looked at.
   var hasOtherCase: Bool {
     first.indices.prefix(Self.searchedColumns).contains { column in
       guard let cell = first[column], let style = LetterCase(cell) else { return false }
       var seen: Set<String> = []
-      for other in cells(column) where !CellShape(other).isBlank {
+      for other in cells(column).prefix(Self.shownCells) where !CellShape(other).isBlank {
         if LetterCase(other) == style { return false }
         if seen.count < 3 { seen.insert(other) }
       }

@@ -97,8 +97,8 @@ package enum HeaderSniffer {
     }
     return .yes(
       "no cell of the first record looks like a value", isCertain: false,
-      isDoubtful: typed.isEmpty && !table.below.isEmpty && !table.hasUsualName
-        && !table.hasOtherCase)
+      isDoubtful: typed.isEmpty && !table.below.isEmpty && !table.hasOtherCase
+        && !table.hasUsualName)
   }
 
   /// The first record, and the cells below each of its cells.
