@@ -189,7 +189,7 @@ import Testing
     func words(_ limit: Int, _ more: [String] = []) -> [String] {
       [
         "import", bench.path("in.csv"), "--into", bench.database, "--max-rejects", "9",
-        "--batch-size", "1", "--limit", "\(limit)", "--resume",
+        "--batch-size", "1", "--limit", "\(limit)", "--resume", "--header", "yes",
       ] + more
     }
     try bench.write("in.csv", "a,b\none\ntwo\nthree\nfour\n")

@@ -75,7 +75,7 @@ import Testing
     "Where nothing but words tells names from data, that is noted",
     arguments: [
       // Neither a usual name nor another way of writing.
-      ("apple,red\npear,green\nplum,blue\ncherry,red\n", true),
+      ("apple,red\npear,green\nplum,blue\ncherry,pink\n", true),
       ("Alder tree,Oak\nElm,Fir\nBirch,Lime\nYew,Pine\n", true),
       // A usual name; another case; the way in which programs write names.
       ("fruit,name\npear,green\nplum,blue\ncherry,red\n", false),
