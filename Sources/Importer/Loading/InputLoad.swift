@@ -52,8 +52,7 @@ final class InputLoad {
       refersToItself: table.refersToItself)
     end = (opened.splitter.byteOffset, opened.splitter.checksum.value)
     startByte = end.byte
-    report.notes = (opened.notes + opened.header.notes.map(\.description) + matched.match.notes).map
-    {
+    report.notes = (opened.told(isKnown: !run.makesTable) + matched.match.notes).map {
       "\(file.name): \($0)"
     }
     report.dialect = opened.report

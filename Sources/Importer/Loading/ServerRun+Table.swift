@@ -58,6 +58,7 @@ extension ServerRun {
   /// The existing table, or a new one.
   mutating func table(_ session: ServerSession) throws -> ServerTable {
     if let table = try foundTable(session) { return try addColumns(to: table, session) }
+    makesTable = true
     try make(typesToMake(), session)
     guard let table = try foundTable(session) else {
       throw ServerError(

@@ -25,6 +25,8 @@ struct InputPlanner {
     let findings: InputFindings
     /// Notes for the user about how the input was read.
     var notes: [String]
+    /// What to tell about a header of which nothing but its words says that it is one; nil for any other.
+    let headerDoubt: String?
     /// The bytes of the record with the names, in the input's encoding, without its end; nil when there is
     /// none.
     let headerLine: [UInt8]?
@@ -39,6 +41,13 @@ struct InputPlanner {
     let repeatedHeader: [[UInt8]?]
     /// The types of the columns, in the order of the fields, if the input itself has types.
     let types: [ColumnType?]?
+
+    /// All that the user is told about how the input was read.
+    ///
+    /// - Parameter isKnown: whether a table from before has columns of these names: then they are names.
+    func told(isKnown: Bool) -> [String] {
+      notes + (isKnown ? [] : [headerDoubt].compactMap(\.self)) + header.notes.map(\.description)
+    }
   }
 
   /// The first records of an input.
@@ -77,7 +86,8 @@ struct InputPlanner {
     preamble += comments + front.lines
     let records = try front.records ?? sampleRecords(sample, dialect)
     var findings = InputFindings(sniffed.trials, chosen: dialect)
-    let hasHeader = try sniffHeader(records, sample, dialect, &findings, &notes)
+    var headerDoubt: String?
+    let hasHeader = try sniffHeader(records, sample, dialect, &findings, &notes, &headerDoubt)
     splitter.dialect = dialect
     let found = try readHeader(splitter, hasHeader, records, dialect, &notes)
     let header = found.header
@@ -102,7 +112,7 @@ struct InputPlanner {
       isWithoutFirstName: found.isWithoutFirstName,
       report: report(
         dialect, decoded, hasHeader: hasHeader, skipped: skipped + preamble, ends: ends),
-      findings: findings, notes: notes, headerLine: found.line,
+      findings: findings, notes: notes, headerDoubt: headerDoubt, headerLine: found.line,
       likelyEncoding: likelyEncoding(sample),
       added: try AddedValues(
         options, path: path, taken: header.names.map { options.renames[$0] ?? $0 }),
@@ -118,7 +128,7 @@ struct InputPlanner {
   /// Decides whether the first record names the columns, by the options or by its cells.
   private func sniffHeader(
     _ records: [[String?]], _ sample: Sample, _ dialect: Dialect, _ findings: inout InputFindings,
-    _ notes: inout [String]
+    _ notes: inout [String], _ doubt: inout String?
   ) throws -> Bool {
     switch options.header {
     case .firstRecord: return true
@@ -128,13 +138,15 @@ struct InputPlanner {
       if !judgement.isHeader, try namesAreQuoted(sample, dialect) { judgement = .quoted }
       findings.header = judgement.reason
       let hasHeader = options.headerLines > 1 || judgement.isHeader
-      if judgement.isDoubtful, options.headerLines < 2 {
+      guard judgement.isDoubtful, options.headerLines < 2 else { return hasHeader }
+      if hasHeader {
+        doubt =
+          "the first record is taken for the names of the columns, and nothing tells whether it has "
+          + "them: use --header no if it is data, --header yes if it is right"
+      } else {
         notes.append(
-          hasHeader
-            ? "the first record is taken for the names of the columns, and nothing tells whether it "
-              + "has them: use --header no if it is data, --header yes if it is right"
-            : "the first record is taken as data: \(judgement.reason); if it has the names, use --header yes"
-        )
+          "the first record is taken as data: \(judgement.reason); if it has the names, use "
+            + "--header yes")
       }
       return hasHeader
     }

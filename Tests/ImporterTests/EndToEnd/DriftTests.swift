@@ -55,6 +55,17 @@ import Testing
     #expect(chosen.notes == [])
   }
 
+  @Test("A header that nothing but its words shows is doubted until the table has its names")
+  func doubtedHeader() throws {
+    let folder = try ImportFolder()
+    let isDoubted = { (csv: String) in
+      try folder.importCSV(csv).notes.contains { $0.contains("--header no") }
+    }
+    #expect(try isDoubted("apple,red\npear,green\nplum,blue\ncherry,pink\n"))
+    #expect(try !isDoubted("apple,red\nfig,violet\nlime,yellow\nmelon,orange\n"))
+    #expect(try isDoubted("apple,blue\nkiwi,brown\nsloe,black\nquince,gold\n"))
+  }
+
   @Test("Blanks inside and characters that are not seen are no other name either")
   func blanks() throws {
     for name in ["unit  price", "UnitPrice", "unit\u{A0}price", "\u{200B}Unit Price", "UNIT PRICE"]
