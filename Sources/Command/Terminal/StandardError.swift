@@ -33,6 +33,8 @@ enum StandardError {
 
   /// The text with all such characters escaped, and bytes of paths that are not text as `\xE9`.
   static func escaped(_ message: String) -> String {
+    // Most texts have nothing to escape, and are long where a file has many columns.
+    if message.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return message }
     let message = PathText.shown(message)
     var result = ""
     for scalar in message.unicodeScalars {

@@ -66,6 +66,10 @@ struct ShortDates {
   /// A hint about a column that stays text because its dates have several possible meanings; nil when there
   /// is none.
   static func hint(_ spellings: [[UInt8]], _ name: String) -> String? {
+    // Texts, as a rule: a date has figures.
+    guard let any = spellings.first(where: { !MissingValues.isLikelyWord($0) }),
+      any.contains(where: { 0x30...0x39 ~= $0 })
+    else { return nil }
     let fields = spellings.filter { !MissingValues.isLikelyWord($0) }
     guard let first = fields.first, let dates = ShortDates(fields.map(\.withoutBlanks)),
       dates.format == nil, let format = dates.possible.first
