@@ -19,7 +19,8 @@ import Testing
     let names = opened.header.names
     let place = opened.hasHeader ? names.joined(separator: "|") : "\(names.count) columns"
     return (
-      "\(opened.report.skippedLines): \(place)", opened.notes.joined(separator: "\n"),
+      "\(opened.report.skippedLines): \(place)",
+      opened.told(isKnown: false).joined(separator: "\n"),
       opened.report.delimiter
     )
   }
