@@ -27,11 +27,10 @@ extension Exploration {
   ///
   /// Tries all schedules with the given number of deviations; if `postpones` (for threads that wait
   /// instead of polling), those in which an interrupted thread goes on last; then random ones, half of
-  /// them with SHEAF_SHORT. With
-  /// SHEAF_LONG=1 it tries all with up to three deviations and a hundred times as many random ones,
-  /// within ten minutes or SHEAF_SECONDS, a third of which is for the random ones; then, and with
-  /// SHEAF_FIGURES, it prints the extent of the search. With SHEAF_SCHEDULE it runs the schedule that a
-  /// failure has printed.
+  /// them with SHEAF_SHORT. With SHEAF_LONG=1 it tries all with up to three deviations and a hundred times
+  /// as many random ones, within ten minutes or SHEAF_SECONDS, a third of which is for the random ones; then,
+  /// and with SHEAF_FIGURES, it prints the extent of the search. With SHEAF_SCHEDULE it runs the schedule
+  /// that a failure has printed.
   static func failure(
     _ name: String = #function, isFine: Bool = false, bound: Int = 1, postpones: Bool = false,
     random: Int, seed: UInt64 = 0, _ make: @escaping () throws -> Scenario
