@@ -149,7 +149,7 @@ struct ReadmeExampleTests {
     ])
   func names(document: String) throws {
     let text = String(decoding: try Repository.read(document), as: UTF8.self)
-    let sources = try swiftFiles("Sources")
+    let sources = try swiftFiles("Sources") + swiftFiles("scripts")
     let tests = try swiftFiles("Tests")
     for match in text.matches(of: #/`([A-Za-z+/]+\.swift)`/#) {
       let name = "/" + match.output.1

@@ -52,7 +52,7 @@ final class InputLoad {
       refersToItself: table.refersToItself)
     end = (opened.splitter.byteOffset, opened.splitter.checksum.value)
     startByte = end.byte
-    report.notes = (opened.told(isKnown: !run.makesTable) + matched.match.notes).map {
+    report.notes = (opened.told(options, run.namesBefore.contains) + matched.match.notes).map {
       "\(file.name): \($0)"
     }
     report.dialect = opened.report

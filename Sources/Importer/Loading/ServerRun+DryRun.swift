@@ -7,7 +7,7 @@ extension ServerRun {
   /// server would reject, as it reads only the table's definition from the server.
   mutating func readAll(_ session: ServerSession) throws {
     let found = try foundTable(session)
-    makesTable = found == nil
+    namesBefore = Set(found?.columns.map(\.name) ?? [])
     let table = try found.map { try withMissingColumns($0) } ?? plannedTable(session)
     report.table = found == nil ? tableName : table.shown
     for index in files.indices {
@@ -62,7 +62,7 @@ extension ServerRun {
     let plan = ImportPlan(
       file, opened, matched.match, options, columns: matched.columns, encodes: true)
     var own = ImportReport()
-    own.notes = (opened.told(isKnown: !makesTable) + matched.match.notes).map {
+    own.notes = (opened.told(options, namesBefore.contains) + matched.match.notes).map {
       "\(file.name): \($0)"
     }
     own.dialect = opened.report

@@ -57,8 +57,10 @@ extension ServerRun {
 
   /// The existing table, or a new one.
   mutating func table(_ session: ServerSession) throws -> ServerTable {
-    if let table = try foundTable(session) { return try addColumns(to: table, session) }
-    makesTable = true
+    if let table = try foundTable(session) {
+      namesBefore = Set(table.columns.map(\.name))
+      return try addColumns(to: table, session)
+    }
     try make(typesToMake(), session)
     guard let table = try foundTable(session) else {
       throw ServerError(

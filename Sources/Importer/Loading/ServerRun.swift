@@ -17,8 +17,8 @@ struct ServerRun {
   private let started = System.monotonicNanoseconds
   /// Inputs that can be read only once, and were opened to examine them before loading.
   var pipes: [Int: InputPlanner.Opened] = [:]
-  /// Whether the table is made by this run, or would be.
-  var makesTable = false
+  /// The names of the columns that the table had before this run.
+  var namesBefore: Set<String> = []
   /// The bytes of all inputs; nil when one is a pipe or compressed.
   let bytesTotal: Int?
   /// Inputs that another process was loading.

@@ -270,11 +270,7 @@ struct ImportRun {
     }
     if first == nil { first = (file.name, (opened.hasHeader, opened.header)) }
     if report.dialect == nil { report.dialect = opened.report }
-    let isKnown =
-      tableSchema.map { schema in
-        opened.header.names.allSatisfy { schema.index(of: options.renames[$0] ?? $0) != nil }
-      } ?? false
-    note(opened.told(isKnown: isKnown), file)
+    note(opened.told(options) { tableSchema?.index(of: $0) != nil }, file)
     let keys = try keys(of: state.contents)
     let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, keys: keys)
     let rejects = rejectFiles.choice(

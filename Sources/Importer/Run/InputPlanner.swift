@@ -44,9 +44,16 @@ struct InputPlanner {
 
     /// All that the user is told about how the input was read.
     ///
-    /// - Parameter isKnown: whether a table from before has columns of these names: then they are names.
-    func told(isKnown: Bool) -> [String] {
-      notes + (isKnown ? [] : [headerDoubt].compactMap(\.self)) + header.notes.map(\.description)
+    /// - Parameters:
+    ///   - options: the first record has names, not data, if they name one of its columns.
+    ///   - isColumn: whether the table had a column of this name before: it is not data either if it had all.
+    func told(_ options: ImportOptions, _ isColumn: (String) -> Bool) -> [String] {
+      let names = header.names.map { options.renames[$0] ?? $0 }
+      var chosen = Set(options.keys + (options.columns ?? [])).union(options.renames.values)
+      if case .named(let types) = options.types { chosen.formUnion(types.keys) }
+      let areKnown = names.contains(where: chosen.contains) || names.allSatisfy(isColumn)
+      return notes + (areKnown ? [] : [headerDoubt].compactMap(\.self))
+        + header.notes.map(\.description)
     }
   }
 

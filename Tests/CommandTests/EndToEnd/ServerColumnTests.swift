@@ -81,4 +81,22 @@ import Testing
     try bench.bench.write("c.csv", "id,\(long)\n1,2\n")
     try bench.run(["c.csv"], ["--table", "t", "--new-columns"], status: .usage)
   }
+
+  @Test("A header that nothing but its words shows is doubted until the table has its names")
+  func doubtedHeader() throws {
+    guard let bench = try ServerBench() else { return }
+    func isDoubted(_ csv: String, _ words: String...) throws -> Bool {
+      try bench.bench.write("a.csv", csv)
+      let notes = try bench.report(["a.csv"], ["--table", "t"] + words)["notes"]
+      return (0..<notes.count).contains { notes[$0].text?.contains("--header no") == true }
+    }
+    let fruit = "apple,red\npear,green\nplum,blue\ncherry,pink\n"
+    #expect(try isDoubted(fruit, "--create", "--dry-run"))
+    #expect(try isDoubted(fruit, "--create"))
+    #expect(try !isDoubted("apple,red\nfig,violet\nlime,yellow\nmelon,orange\n", "--create"))
+    #expect(try !isDoubted("apple,red\nfig,violet\nlime,gold\nmelon,orange\n", "--dry-run"))
+    let other = "apple,blue\nkiwi,brown\nsloe,black\nquince,gold\n"
+    #expect(try isDoubted(other, "--new-columns", "--dry-run"))
+    #expect(try isDoubted(other, "--new-columns"))
+  }
 }

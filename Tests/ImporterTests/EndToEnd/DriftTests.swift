@@ -66,6 +66,21 @@ import Testing
     #expect(try isDoubted("apple,blue\nkiwi,brown\nsloe,black\nquince,gold\n"))
   }
 
+  @Test("A header of which an option names a column is not doubted")
+  func namedHeader() throws {
+    let csv = "apple,red\npear,green\nplum,blue\ncherry,pink\n"
+    let named: [(inout ImportOptions) -> Void] = [
+      { $0.columns = ["red"] }, { $0.keys = ["apple"] }, { $0.types = .named(["red": .text]) },
+      { $0.renames = ["apple": "fruit"] },
+    ]
+    for setting in named {
+      let notes = try ImportFolder().importCSV(csv, setting).notes
+      #expect(!notes.contains { $0.contains("--header no") }, "\(notes)")
+    }
+    let others = try ImportFolder().importCSV(csv) { $0.types = .text }.notes
+    #expect(others.contains { $0.contains("--header no") }, "\(others)")
+  }
+
   @Test("Blanks inside and characters that are not seen are no other name either")
   func blanks() throws {
     for name in ["unit  price", "UnitPrice", "unit\u{A0}price", "\u{200B}Unit Price", "UNIT PRICE"]

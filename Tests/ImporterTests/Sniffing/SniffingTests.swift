@@ -20,7 +20,7 @@ import Testing
     let place = opened.hasHeader ? names.joined(separator: "|") : "\(names.count) columns"
     return (
       "\(opened.report.skippedLines): \(place)",
-      opened.told(isKnown: false).joined(separator: "\n"),
+      opened.told(options) { _ in false }.joined(separator: "\n"),
       opened.report.delimiter
     )
   }
