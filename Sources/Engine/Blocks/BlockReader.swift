@@ -74,12 +74,12 @@ package final class BlockReader: Sendable {
   /// Tells the system that the file's pages will not be read again soon; they then no longer count as this
   /// process's memory.
   package func forgetAll(length: Int) {
-    forget(0..<length)
+    forget(0..<max(0, length))
   }
 
   /// Like `forgetAll`, for some of the file's bytes.
   package func forget(_ range: Range<Int>) {
-    if let bytes = storage.view(at: range.lowerBound, count: range.count) { storage.forget(bytes) }
+    storage.forget(range)
   }
 
   private func checkPlace(_ reference: BlockReference, end: UInt64) throws(BlockError) {

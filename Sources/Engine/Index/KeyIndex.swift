@@ -63,14 +63,14 @@ package final class KeyIndex {
         }
       }
     } else {
-      for run in runs where isRecent(run) { recent.touched += try run.find(codes, readable, body) }
+      for run in runs where isRecent(run) { try find(codes, in: run, readable, body) }
       for (position, code) in codes.enumerated() {
         for entry in runSet.pending where entry.code == code { try body(position, entry.object) }
       }
     }
     for run in runs where !isRecent(run) && !passedOver.contains(run.root.entry.reference) {
       guard let filter = recent.filters[run.root.entry.reference] else {
-        recent.touched += try run.find(codes, readable, body)
+        try find(codes, in: run, readable, body)
         try filterLater(run, lookedUp: codes.count, readable)
         continue
       }
@@ -78,9 +78,21 @@ package final class KeyIndex {
         run.reaches($0.element) && filter.mayContain($0.element)
       }
       if passing.isEmpty { continue }
-      recent.touched += try run.find(passing.lazy.map(\.element), readable) {
+      try find(passing.lazy.map(\.element), in: run, readable) {
         try body(passing[$0].offset, $1)
       }
+    }
+  }
+
+  /// Looks codes up in a run in the file, so many at a time that the leaves do not map too much.
+  private func find(
+    _ codes: some RandomAccessCollection<Int64>, in run: IndexRun, _ readable: IndexBlocks,
+    _ body: (_ position: Int, _ object: Int64) throws -> Void
+  ) throws {
+    for start in stride(from: 0, to: codes.count, by: Self.placesMapped) {
+      let some = codes.dropFirst(start).prefix(Self.placesMapped)
+      recent.touched += try run.find(some, readable) { try body(start + $0, $1) }
+      limitMapping(objects: 0)
     }
   }
 
@@ -159,19 +171,21 @@ package final class KeyIndex {
   /// - Complexity: that of `RunSet.reader`.
   package func reader() throws -> IndexReader { try runSet.reader() }
 
+  /// Reading a place also maps its surroundings, 64 KiB on Linux: 12 MiB altogether.
+  private static let placesMapped = 192
+
   /// Releases the file's mapped pages now and then: random lookups would map all of a large file, and mapped
   /// pages count as the process's memory.
   ///
   /// - Parameter objects: the number of objects read.
   package func limitMapping(objects: Int) {
     recent.touched += objects
-    // Reading a place also maps its surroundings, 64 KiB on Linux: 12 MiB altogether.
-    guard recent.touched >= 192, runSet.writer.length > Self.largeFile else { return }
+    guard recent.touched >= Self.placesMapped, runSet.writer.length > MappedRange.largeFile else {
+      return
+    }
     recent.touched = 0
     runSet.blocks.forgetAll(length: runSet.writer.length)
   }
-
-  private static let largeFile = 64 << 20
 
   /// Reads the small runs into memory, unless they are there, or a few lookups in the file cost less.
   ///

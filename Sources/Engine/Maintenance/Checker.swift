@@ -8,6 +8,7 @@ package struct Checker {
   let roots: VersionRoots?
   let record: VersionRecord
   let blocks: BlockReader
+  private var mapped: MappedRange
   var report: CheckReport
   /// Each block's start, end and description.
   var extents: [(start: UInt64, end: UInt64, what: String)] = []
@@ -65,6 +66,7 @@ package struct Checker {
   ) {
     self.record = record
     self.blocks = blocks
+    mapped = MappedRange(blocks)
     self.isDeep = isDeep
     self.newer = Dictionary(
       (newer?.roots?.catalogue.tables ?? []).map { ($0.number, $0) }, uniquingKeysWith: { $1 })
@@ -93,6 +95,7 @@ package struct Checker {
 
   mutating func note(_ reference: BlockReference, _ what: String) {
     report.blocks += 1
+    mapped.add(reference)
     extents.append((reference.offset, reference.offset &+ UInt64(reference.length), what))
   }
 

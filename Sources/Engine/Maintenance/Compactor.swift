@@ -140,6 +140,7 @@ package struct Compactor {
     let blocks = blocks
     var columns: [EncodedColumn] = []
     var digest: [ClusterMerger.Digest] = []
+    var mapped = MappedRange(blocks)
     try team.forEach(window: parts.window(team.size), { try parts.next() }) { part, merger in
       guard let column = part.column else {
         return MergedPart.keys(
@@ -155,10 +156,11 @@ package struct Compactor {
         digests.append([ClusterMerger.digest(ofKeys: offsets)] + digest)
         let cluster = try builder.assemble(columns, rowCount: offsets.count, keyOffsets: offsets)
         try editor.append(try store.write(cluster, firstKey: group[0].firstKey))
-        for entry in group { blocks.forget(entry, end: end) }
+        for entry in group { mapped.add(leaf: entry, end: end) }
         (columns, digest) = ([], [])
       }
     }
+    mapped.release()
     let index = try copyIndex(of: table, schema)
     table.valueIndexes = try copyValueIndexes(of: table)
     table.root = try editor.seal()
@@ -250,6 +252,7 @@ package struct Compactor {
           TreeReader(blocks: blocks, root: table.root, end: record.end), clustersEach: 1),
         schema.columnIDs, shouldStop)
       var digest: [ClusterMerger.Digest] = []
+      var mapped = MappedRange(blocks)
       try team.forEach(window: parts.window(team.size), { try parts.next() }) { part, merger in
         let entry = part.group[0]
         if let column = part.column {
@@ -265,9 +268,10 @@ package struct Compactor {
             reason: "the compacted copy does not read back as it was written")
         }
         index += 1
-        blocks.forget(entry, end: record.end)
+        mapped.add(leaf: entry, end: record.end)
         digest = []
       }
+      mapped.release()
       try verifyIndexes(of: table, schema, end: record.end)
     }
     guard index == digests.count else {

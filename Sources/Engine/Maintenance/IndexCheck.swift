@@ -12,8 +12,11 @@ struct IndexCheck {
   private let what: String
   /// True when no two objects may have the same spelling.
   private let isUnique: Bool
-  /// The number of objects looked up together.
-  private static let batch = 1 << 16
+  /// The number of objects sorted together.
+  private static let batch = 1 << 18
+  /// The number of those that are looked up before the file's pages are released: an eighth of an index, as
+  /// codes are spread over all of it.
+  private static let slice = 1 << 15
 
   /// The check of a primary key's index.
   init(keyOf table: Catalogue.TableEntry, _ schema: TableSchema, _ tree: TreeReader) {
@@ -63,18 +66,22 @@ struct IndexCheck {
     return problems
   }
 
-  private func lookUp(_ entries: inout [IndexEntry], _ problems: inout [String]) throws {
-    entries.sort()
-    var isFound = [Bool](repeating: false, count: entries.count)
-    if isUnique {
-      problems += try lookUpKeys(entries, &isFound)
-    } else {
-      try lookUpValues(entries, &isFound)
+  private func lookUp(_ all: inout [IndexEntry], _ problems: inout [String]) throws {
+    all.sort()
+    for start in stride(from: 0, to: all.count, by: Self.slice) {
+      let entries = Array(all[start..<min(start + Self.slice, all.count)])
+      var isFound = [Bool](repeating: false, count: entries.count)
+      if isUnique {
+        problems += try lookUpKeys(entries, &isFound)
+      } else {
+        try lookUpValues(entries, &isFound)
+      }
+      for (entry, isFound) in zip(entries, isFound) where !isFound {
+        problems.append("object \(entry.object) is not found by its \(what)")
+      }
+      if tree.end > MappedRange.largeFile { tree.blocks.forgetAll(length: Int(clamping: tree.end)) }
     }
-    for (entry, isFound) in zip(entries, isFound) where !isFound {
-      problems.append("object \(entry.object) is not found by its \(what)")
-    }
-    entries.removeAll(keepingCapacity: true)
+    all.removeAll(keepingCapacity: true)
   }
 
   private func lookUpValues(_ entries: [IndexEntry], _ isFound: inout [Bool]) throws {
@@ -125,10 +132,12 @@ struct IndexCheck {
   func removeOutdated(_ entries: inout [IndexEntry]) throws {
     var isCurrent = [Bool](repeating: false, count: entries.count)
     var opened: (entry: NodeEntry, keys: LeafKeys, leaf: Leaf)?
+    var mapped = MappedRange(tree.blocks)
     for place in entries.indices.sorted(by: { entries[$0].object < entries[$1].object }) {
       let object = entries[place].object
       guard let location = try tree.location(ofKey: object) else { continue }
       if opened?.entry != location.entry {
+        mapped.add(leaf: location.entry, end: tree.end)
         let leaf = try Leaf(location.entry, tree.blocks, end: tree.end)
         opened = (location.entry, try leaf.keys(), leaf)
       }

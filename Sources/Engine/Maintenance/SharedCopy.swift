@@ -20,6 +20,7 @@ struct SharedCopy {
   private static let mostRows = 16_384
 
   private let source: BlockReader
+  private var read: MappedRange
   private let writer: BlockWriter
   private let shouldStop: () -> Bool
   private let merger = ClusterMerger()
@@ -36,6 +37,7 @@ struct SharedCopy {
 
   init(_ source: BlockReader, _ writer: BlockWriter, _ shouldStop: @escaping () -> Bool) {
     self.source = source
+    read = MappedRange(source)
     self.writer = writer
     self.shouldStop = shouldStop
   }
@@ -212,7 +214,7 @@ struct SharedCopy {
       }
     }
     let reference = try copy ?? put(cluster: Array(old), checksum: entry.reference.checksum)
-    source.forget(entry, end: end)
+    read.add(leaf: entry, end: end)
     places[entry.reference.offset] = reference
     clusters.append(
       Copied(
@@ -231,6 +233,7 @@ struct SharedCopy {
   ///   - record: the copy's version.
   /// - Throws: `EngineError.damaged` when the copy differs; the errors of reading.
   func verify(_ roots: VersionRoots, _ record: VersionRecord, _ target: BlockReader) throws {
+    var mapped = MappedRange(target)
     for cluster in clusters {
       if shouldStop() { throw EngineError.cancelled }
       let (entry, end) = (cluster.entry, record.end)
@@ -241,8 +244,9 @@ struct SharedCopy {
       guard isSame, ClusterMerger.digest(ofKeys: offsets) == cluster.keys else {
         throw differs("cluster at offset \(entry.reference.offset)", target)
       }
-      target.forget(entry, end: end)
+      mapped.add(leaf: entry, end: end)
     }
+    mapped.release()
     let newest = try VersionRoots(record, target)
     let (old, new) = (try roots.history(source), try newest.history(target))
     guard new == copied, old.limit == new.limit else { throw differs("the history", target) }

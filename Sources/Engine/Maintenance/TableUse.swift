@@ -82,27 +82,3 @@ public struct TableUse: Sendable {
     }
   }
 }
-
-/// The range of the file that a walk through many blocks has read, released now and then.
-private struct MappedRange {
-  private let blocks: BlockReader
-  private var range: Range<Int>?
-  private var bytes = 0
-
-  private static let most = 4 << 20
-
-  init(_ blocks: BlockReader) { self.blocks = blocks }
-
-  /// Releases earlier blocks; call it before a block is read.
-  mutating func add(_ reference: BlockReference) {
-    let start = Int(clamping: reference.offset)
-    let end = start + Int(reference.length)
-    if bytes > Self.most, let range {
-      blocks.forget(range)
-      self.range = nil
-      bytes = 0
-    }
-    bytes += Int(reference.length)
-    range = min(range?.lowerBound ?? start, start)..<max(range?.upperBound ?? end, end)
-  }
-}

@@ -102,6 +102,8 @@ extension SpaceMap {
       if live.count == Self.countedTogether {
         countLive(live)
         live.removeAll(keepingCapacity: true)
+        // Nodes are read here and there.
+        if end > MappedRange.largeFile { blocks.forgetAll(length: Int(clamping: end)) }
       }
     }
     countLive(live)

@@ -114,6 +114,10 @@ package final class FileStorage: Storage, @unchecked Sendable {
 
   package func forget(_ bytes: UnsafeRawBufferPointer) { System.forgetMapped(bytes) }
 
+  package func forget(_ range: Range<Int>) {
+    if let bytes = view(at: range.lowerBound, count: range.count) { System.forgetMapped(bytes) }
+  }
+
   package func flushName() throws(SystemError) {
     if isNamed { try System.flushDirectory(of: path) }
   }

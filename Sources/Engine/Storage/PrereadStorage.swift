@@ -114,4 +114,5 @@ package final class PrereadStorage: Storage, @unchecked Sendable {
   }
   package func flush() throws(SystemError) { try inner.flush() }
   package func forget(_ bytes: UnsafeRawBufferPointer) { inner.forget(bytes) }
+  package func forget(_ range: Range<Int>) { inner.forget(range) }
 }

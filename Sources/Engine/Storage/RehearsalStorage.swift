@@ -149,4 +149,9 @@ package final class RehearsalStorage: Storage, @unchecked Sendable {
 
   package var viewFailure: SystemError { base?.viewFailure ?? scratch.viewFailure }
   package func forget(_ bytes: UnsafeRawBufferPointer) { scratch.forget(bytes) }
+
+  package func forget(_ range: Range<Int>) {
+    scratch.forget(range)
+    base?.forget(range.clamped(to: 0..<max(0, baseEnd)))
+  }
 }

@@ -39,6 +39,10 @@ package protocol Storage: AnyObject, Sendable {
   /// A hint that bytes of a view will not be read again soon and need not count as this process's memory.
   func forget(_ bytes: UnsafeRawBufferPointer)
 
+  /// Like `forget`, for all mapped pages of a part of the file, whether they were read or not. Views of them
+  /// stay valid.
+  func forget(_ range: Range<Int>)
+
   /// Makes the file's name in its folder durable, in case the process that created or renamed the file was
   /// killed before that.
   func flushName() throws(SystemError)
@@ -51,6 +55,7 @@ package protocol Storage: AnyObject, Sendable {
 extension Storage {
   package var viewFailure: SystemError { .noMemory("map", path) }
   package func forget(_ bytes: UnsafeRawBufferPointer) {}
+  package func forget(_ range: Range<Int>) {}
   package func flushName() throws(SystemError) {}
   package func checkName() throws {}
 }

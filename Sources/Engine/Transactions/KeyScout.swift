@@ -24,6 +24,8 @@ package final class KeyScout {
   private static let reach = 8
   private static let mostPiecesToSkip = 16
   private static let mostTouched = 4 << 20
+  /// The number of keys looked up before pages are released: releasing them costs as much as some lookups.
+  private static let mostTogether = 512
   /// Reading a place also maps its surroundings, 64 KiB on Linux.
   private static let surroundings = 64 << 10
 
@@ -208,23 +210,20 @@ package final class KeyScout {
     if piece.view.runs.contains(where: { piece.view.filters[$0.root.entry.reference] == nil }) {
       IndexEntry.sort(&wanted)
     }
-    let blocks = IndexBlocks(piece.tree.blocks, end: piece.tree.end)
     // Pairs of the object as a code, and the number of its key.
     var candidates: [IndexEntry] = []
     func note(_ number: Int64, _ object: Int64) {
       candidates.append(IndexEntry(code: object, object: number))
     }
     for run in piece.view.runs {
-      var opened: Int
       if let filter = piece.view.filters[run.root.entry.reference] {
         var passing = wanted.filter { run.reaches($0.code) && filter.mayContain($0.code) }
         if passing.isEmpty { continue }
         IndexEntry.sort(&passing)
-        opened = try run.find(passing.lazy.map(\.code), blocks) { note(passing[$0].object, $1) }
+        try find(passing, in: run, piece.view, note)
       } else {
-        opened = try run.find(wanted.lazy.map(\.code), blocks) { note(wanted[$0].object, $1) }
+        try find(wanted, in: run, piece.view, note)
       }
-      touched += opened * Self.surroundings
     }
     candidates.sort()
     let sweep = ObjectSweep(piece.view.table, columns: piece.view.table.schema.keyColumns)
@@ -237,5 +236,21 @@ package final class KeyScout {
     }
     touched += candidates.count * Self.surroundings / 16
     return wanted.count
+  }
+
+  /// Looks keys up in a run, so many at a time that the leaves do not map too much.
+  private func find(
+    _ wanted: [IndexEntry], in run: IndexRun, _ view: KeyView,
+    _ note: (_ number: Int64, _ object: Int64) -> Void
+  ) throws {
+    let tree = view.table.tree
+    let blocks = IndexBlocks(tree.blocks, end: tree.end)
+    for start in stride(from: 0, to: wanted.count, by: Self.mostTogether) {
+      let some = wanted[start..<min(start + Self.mostTogether, wanted.count)]
+      let opened = try run.find(some.lazy.map(\.code), blocks) {
+        note(wanted[start + $0].object, $1)
+      }
+      limitMapping(view, bytes: opened * Self.surroundings)
+    }
   }
 }

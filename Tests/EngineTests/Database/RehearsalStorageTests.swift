@@ -27,7 +27,7 @@ import Testing
     for _ in 0..<200 {
       let start = Int.random(in: 0..<model.count, using: &random)
       let count = min(model.count - start, Int.random(in: 1...9000, using: &random))
-      switch Int.random(in: 0..<10, using: &random) {
+      switch Int.random(in: 0..<11, using: &random) {
       case 0, 1:
         let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
         try bytes.withUnsafeBytes { try storage.write($0, at: start) }
@@ -37,7 +37,8 @@ import Testing
         try storage.resize(to: length)
         model = Array(model.prefix(length))
         model += [UInt8](repeating: 0, count: length - model.count)
-      case 3..<7:
+      case 3: storage.forget(start..<start + count)
+      case 4..<8:
         let view = try #require(storage.view(at: start, count: count))
         #expect(view.elementsEqual(model[start..<start + count]), "seed \(seed)")
       default:

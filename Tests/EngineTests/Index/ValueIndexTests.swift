@@ -282,6 +282,29 @@ struct ValueIndexTests {
 
   // MARK: Damage
 
+  @Test("Check finds the objects that are missing from an index, among few and many")
+  func missing() throws {
+    // The first and the last of those that are looked up together, and of all.
+    let (count, gone) = (40_000, [0, 7, 32_767, 32_768, 39_999])
+    var options = Database.Options()
+    options.isWrongOnPurpose = true
+    let database = try Database.open(
+      storage: RecordingStorage(isRecording: false), options: options)
+    try database.write { transaction in
+      try transaction.createTable("a", columns: [Column("x", .int)], indexes: ["x"])
+      let table = try transaction.table("a")
+      for row in 0..<count { try table.insert([.int(Int64(row))]) }
+    }
+    try database.write { transaction in
+      let index = try transaction.table("a").editor.valueIndexes[0]
+      try index.removeAll()
+      for row in 0..<count where !gone.contains(row) { index.add(Int64(row), of: Int64(row) + 1) }
+    }
+    #expect(
+      try database.check().problems
+        == gone.map { "table 'a': object \($0 + 1) is not found by its value in column 'x'" })
+  }
+
   @Test("Check finds an object that is missing from an index, and one that never was")
   func forgery() throws {
     var options = Database.Options.tiny
