@@ -18,7 +18,8 @@ struct MappedRange {
 
   /// Releases earlier blocks; call it before a block is read, or when it is no longer read.
   mutating func add(_ reference: BlockReference) {
-    let start = Int(clamping: reference.offset)
+    // A reference that nobody has checked yet may lead anywhere.
+    let start = Int(clamping: min(reference.offset, UInt64(Int.max / 2)))
     let end = start + Int(reference.length)
     if bytes > Self.most { release() }
     bytes += Int(reference.length)

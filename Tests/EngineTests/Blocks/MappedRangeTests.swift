@@ -54,6 +54,11 @@ import Testing
     #expect(most > 0 && most < 15 << 20, "\(most) bytes were mapped at a time")
     mapped.release()
     #expect(try #require(try resident(at: base)) < 1 << 20)
+    // References of damaged files lead anywhere.
+    for offset in [0, UInt64(Int.max), .max] {
+      mapped.add(BlockReference(offset: offset, length: .max, checksum: 0))
+    }
+    mapped.release()
     // What was forgotten is read again.
     #expect(all[Self.count - 1] == UInt8(truncatingIfNeeded: Self.blockBytes - 1) && all[4096] == 0)
   }
