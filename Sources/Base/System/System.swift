@@ -280,7 +280,7 @@ package enum System {
   ///
   /// - Precondition: the bytes belong to a read-only shared mapping of a file.
   package static func forgetMapped(_ bytes: UnsafeRawBufferPointer) {
-    guard let base = bytes.baseAddress else { return }
+    guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
     let pageSize = max(1, Int(sysconf(Int32(_SC_PAGESIZE))))
     // Whole pages around the bytes: pages that others still need are read again.
     let start = UInt(bitPattern: base) / UInt(pageSize) * UInt(pageSize)

@@ -115,7 +115,12 @@ package final class FileStorage: Storage, @unchecked Sendable {
   package func forget(_ bytes: UnsafeRawBufferPointer) { System.forgetMapped(bytes) }
 
   package func forget(_ range: Range<Int>) {
-    if let bytes = view(at: range.lowerBound, count: range.count) { System.forgetMapped(bytes) }
+    // The range may be larger than the file, and is no reason to map more.
+    for mapping in lock.withLock({ mappings }) {
+      let part = range.clamped(to: 0..<mapping.length)
+      System.forgetMapped(
+        UnsafeRawBufferPointer(start: mapping.address + part.lowerBound, count: part.count))
+    }
   }
 
   package func flushName() throws(SystemError) {
@@ -185,6 +190,8 @@ package final class FileStorage: Storage, @unchecked Sendable {
   /// The current mapping, created at its first use. A larger one replaces it when the file has outgrown it;
   /// earlier ones stay for their readers.
   private func mapping(covering end: Int) -> UnsafeMutableRawPointer? {
+    // No address space is as large.
+    guard end <= 1 << 56 else { return nil }
     if UInt64(end) <= mappedLength.load() {
       return UnsafeMutableRawPointer(bitPattern: UInt(mappedAddress.load()))
     }

@@ -59,6 +59,9 @@ import Testing
       mapped.add(BlockReference(offset: offset, length: .max, checksum: 0))
     }
     mapped.release()
+    for place in [Int.max, Int.max - 9, 1 << 62, 1 << 57] {
+      #expect(storage.view(at: place - 1, count: 1) == nil)
+    }
     // What was forgotten is read again.
     #expect(all[Self.count - 1] == UInt8(truncatingIfNeeded: Self.blockBytes - 1) && all[4096] == 0)
   }
