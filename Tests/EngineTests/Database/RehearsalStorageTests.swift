@@ -52,4 +52,23 @@ import Testing
     let view = try #require(file.view(at: 0, count: original.count))
     #expect(view.elementsEqual(original))
   }
+
+  @Test("Mapped memory is released without a copy of the file")
+  func forgetting() throws {
+    let folder = TemporaryFolder()
+    let count = 12 * 4096
+    let file = try FileStorage(path: folder.path("base"), mode: .createNew)
+    try file.resize(to: count)
+    let slots = [UInt8](repeating: 7, count: 8192)
+    let storage = try slots.withUnsafeBytes {
+      try RehearsalStorage(file, end: count, slots: $0, path: "t", folder: folder.path("."))
+    }
+    let (own, other) = ([UInt8](repeating: 1, count: 4096), [UInt8](repeating: 2, count: 4096))
+    try own.withUnsafeBytes { try storage.write($0, at: 5 * 4096) }
+    storage.forget(0..<count)
+    // Nobody does so: it shows whether the page is still read from the file.
+    try other.withUnsafeBytes { try file.write($0, at: 8 * 4096) }
+    #expect(try #require(storage.view(at: 8 * 4096, count: 4096)).elementsEqual(other))
+    #expect(try #require(storage.view(at: 5 * 4096, count: 4096)).elementsEqual(own))
+  }
 }

@@ -282,11 +282,9 @@ struct ValueIndexTests {
 
   // MARK: Damage
 
-  @Test("Check finds the objects that are missing from an index, among few and many")
-  func missing() throws {
-    // The first and the last of those that are looked up together, and of all.
-    let (count, gone) = (40_000, [0, 7, 32_767, 32_768, 39_999])
-    var options = Database.Options()
+  /// A table of which a test may make the index wrong.
+  private static func indexed(_ count: Int, _ given: Database.Options) throws -> Database {
+    var options = given
     options.isWrongOnPurpose = true
     let database = try Database.open(
       storage: RecordingStorage(isRecording: false), options: options)
@@ -295,6 +293,14 @@ struct ValueIndexTests {
       let table = try transaction.table("a")
       for row in 0..<count { try table.insert([.int(Int64(row))]) }
     }
+    return database
+  }
+
+  @Test("Check finds the objects that are missing from an index, among few and many")
+  func missing() throws {
+    // The first and the last of those that are looked up together, and of all.
+    let (count, gone) = (40_000, [0, 7, 32_767, 32_768, 39_999])
+    let database = try Self.indexed(count, Database.Options())
     try database.write { transaction in
       let index = try transaction.table("a").editor.valueIndexes[0]
       try index.removeAll()
@@ -307,15 +313,7 @@ struct ValueIndexTests {
 
   @Test("Check finds an object that is missing from an index, and one that never was")
   func forgery() throws {
-    var options = Database.Options.tiny
-    options.isWrongOnPurpose = true
-    let database = try Database.open(
-      storage: RecordingStorage(isRecording: false), options: options)
-    try database.write { transaction in
-      try transaction.createTable("a", columns: [Column("x", .int)], indexes: ["x"])
-      let table = try transaction.table("a")
-      for row in 0..<20 { try table.insert([.int(Int64(row))]) }
-    }
+    let database = try Self.indexed(20, .tiny)
     try database.write { transaction in
       let editor = try transaction.table("a").editor
       let index = editor.valueIndexes[0]
