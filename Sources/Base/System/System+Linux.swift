@@ -27,6 +27,11 @@
     _ flags: Int32
   ) -> Int32
 
+  @_silgen_name("sync_file_range")
+  func linuxSyncFileRange(
+    _ descriptor: Int32, _ start: Int64, _ count: Int64, _ flags: UInt32
+  ) -> Int32
+
   @_silgen_name("fremovexattr")
   func linuxFremovexattr(_ descriptor: Int32, _ name: UnsafePointer<CChar>) -> Int32
 #endif

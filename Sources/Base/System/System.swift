@@ -212,6 +212,16 @@ package enum System {
     if failed { throw SystemError(operation: "flush", path: path, code: errno) }
   }
 
+  /// Lets the system begin to write a part of a file to the disk, so that `flush` finds less to do. What fails
+  /// here is reported by `flush`.
+  package static func beginFlush(_ descriptor: Int32, _ range: Range<Int>) {
+    #if !canImport(Darwin)
+      // Only begins to write, and so changes nothing in what a later flush reports.
+      let onlyWrite: UInt32 = 2
+      _ = linuxSyncFileRange(descriptor, Int64(range.lowerBound), Int64(range.count), onlyWrite)
+    #endif
+  }
+
   /// Makes the names in a folder (a creation, a rename) survive a power cut.
   ///
   /// A folder that is writable but not readable cannot be flushed alone; everything is then flushed.

@@ -37,6 +37,22 @@ sheaf_has_either(const void *block, uint8_t one, uint8_t other) {
   return _mm_movemask_epi8(found) != 0;
 }
 
+/// Whether one of four bytes is among the sixteen of two words.
+///
+/// `CSVField` has a twin in Swift.
+static inline __attribute__((always_inline)) bool
+sheaf_words_have_any(uint64_t low, uint64_t high, uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
+  const __m128i bytes = _mm_set_epi64x((int64_t)high, (int64_t)low);
+  const __m128i found = _mm_or_si128(
+      _mm_or_si128(
+          _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)a)),
+          _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)b))),
+      _mm_or_si128(
+          _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)c)),
+          _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)d))));
+  return _mm_movemask_epi8(found) != 0;
+}
+
 /// Sixteen bytes of 0x00 and sixteen of 0xFF: sixteen bytes from `n` on keep the last n of a vector.
 static const uint8_t sheaf_last_bytes[32] = {
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,

@@ -162,7 +162,11 @@ final class BufferedOutput {
 
   private func send(_ bytes: UnsafeRawBufferPointer) throws(CommandError) {
     do throws(SystemError) {
-      try System.write(descriptor, bytes, path: path)
+      if let replacement {
+        try replacement.append(bytes)
+      } else {
+        try System.write(descriptor, bytes, path: path)
+      }
     } catch {
       throw error.isClosedPipe && isStandard ? .closedPipe : .transfer(error)
     }

@@ -25,6 +25,7 @@ package struct ClusterReader {
   package let rowCount: Int
   package let columnCount: Int
   private let bytes: UnsafeRawBufferPointer
+  package var byteCount: Int { bytes.count }
   private let verified: VerifiedParts?
   private let keyEncoding: UInt8
   private let keyWidth: Int

@@ -17,14 +17,49 @@ package final class DecodedColumn {
   @exclusivity(unchecked) private var decoder = SymbolDecoder()
   @exclusivity(unchecked) private var digitDecoder = DigitDecoder()
   @exclusivity(unchecked) private var codes = CodeTable()
-  @exclusivity(unchecked) private var stored: UnsafeRawPointer?
+  /// Text of the cluster that the spans point into; nil when they point into the arena.
+  @exclusivity(unchecked) private var stored: UnsafeRawBufferPointer?
+  /// What is decoded of the entries of a dictionary.
+  @exclusivity(unchecked) private var entries = Entries.none
+  @exclusivity(unchecked) private var length = 0
+  /// The number of bytes of a dictionary's text that `allText` has tested, and the result.
+  @exclusivity(unchecked) private var tested = 0
+  @exclusivity(unchecked) private var passed = true
   /// How many rows are decoded.
   @exclusivity(unchecked) package private(set) var count = 0
 
   package init() {}
 
   /// The address that the spans' offsets are relative to. Valid until the next `decode`.
-  package var base: UnsafeRawPointer { stored ?? UnsafeRawPointer(arena.start) }
+  package var base: UnsafeRawPointer { stored?.baseAddress ?? UnsafeRawPointer(arena.start) }
+
+  /// An upper bound of the bytes of all decoded rows together.
+  var mostBytes: Int { length }
+
+  /// Returns whether a test is true of all text that the spans point into, perhaps with other text. The text
+  /// of a dictionary is not tested again when its next rows are decoded.
+  ///
+  /// - Parameter test: the same one in each call for a column.
+  /// - Complexity: O(text), once for each dictionary.
+  func allText(_ test: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+    let text = text
+    if entries == .none { return test(text) }
+    if passed { passed = test(UnsafeRawBufferPointer(rebasing: text[min(tested, text.count)...])) }
+    tested = text.count
+    return passed
+  }
+
+  /// Bytes that contain all spellings.
+  private var text: UnsafeRawBufferPointer {
+    guard let stored else { return arena.bytes }
+    if entries != .none { return stored }
+    // Strings of rows are in the order of the rows.
+    guard let first = spans.first(where: { !$0.isNull }),
+      let last = spans.last(where: { !$0.isNull })
+    else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    let end = min(last.end, stored.count)
+    return UnsafeRawBufferPointer(rebasing: stored[min(Int(first.offset), end)..<end])
+  }
 
   /// A span for each decoded row. Valid until the next `decode`.
   package var spans: UnsafeBufferPointer<TextSpan> {
@@ -40,22 +75,31 @@ package final class DecodedColumn {
 
   /// Decodes the rows of `range` that the column has.
   ///
+  /// - Parameter continuing: whether the last call was for the same column, and nothing was changed since.
+  ///   Entries of a dictionary are then not decoded again.
   /// - Complexity: O(rows + entries of a dictionary).
-  package func decode(_ column: ColumnReader, rows range: Range<Int>) {
+  package func decode(_ column: ColumnReader, rows range: Range<Int>, continuing: Bool = false) {
     let rows = range.clamped(to: 0..<column.rowCount)
     count = rows.count
+    codes.isKept = continuing
+    let spans = room.reserve(rows.count)
+    if continuing, entries != .none, case .dictionary(let dictionary) = column.body {
+      return decode(dictionary, rows, spans)
+    }
     arena.removeAll()
     stored = nil
-    let spans = room.reserve(rows.count)
+    forgetEntries()
+    length = 0
     switch column.body {
     case .absent: spans.update(repeating: .null, count: rows.count)
     case .constant(let constant):
-      stored = constant.spelling?.baseAddress
+      stored = constant.spelling
       // The length fits: the offsets of a cluster have 32 bits, too.
       let span = constant.spelling.map {
         TextSpan(offset: 0, length: UInt32(truncatingIfNeeded: $0.count))
       }
       spans.update(repeating: span ?? .null, count: rows.count)
+      length = rows.count &* (constant.spelling?.count ?? 0)
     case .dictionary(let dictionary): decode(dictionary, rows, spans)
     case .packedText(let text):
       decode(text.strings, rows, spans)
@@ -69,7 +113,7 @@ package final class DecodedColumn {
       }
     case .decimals(let decimals):
       format(decimals.marks, decimals.mantissas, rows, spans) { mantissa, row, target in
-        NumberSpelling.write(decimals.number(mantissa, row), to: target)
+        decimals.write(mantissa, row, to: target)
       }
     case .doubles(let doubles):
       format(doubles.marks, rows, spans) { row, target in doubles.write(row, to: target) }
@@ -91,6 +135,8 @@ package final class DecodedColumn {
     count = dictionary.entries.count
     arena.removeAll()
     stored = nil
+    forgetEntries()
+    length = 0
     let spans = room.reserve(count)
     decode(dictionary.entries, 0..<count, spans)
   }
@@ -103,6 +149,7 @@ package final class DecodedColumn {
   /// - Complexity: O(length); when the spans point to text in the cluster, the first call copies all of it.
   package func replace(_ index: Int, with spelling: UnsafeRawBufferPointer?) {
     guard index >= 0, index < count else { return }
+    forgetEntries()
     guard let spelling else {
       room.pointer[index] = .null
       return
@@ -118,11 +165,12 @@ package final class DecodedColumn {
     room.pointer[index] = TextSpan(
       offset: UInt32(truncatingIfNeeded: offset),
       length: UInt32(truncatingIfNeeded: spelling.count))
+    length &+= spelling.count
   }
 
   /// Copies the cluster's text that the spans use into the arena, once, however many rows share it.
   private func copyStored() {
-    guard let source = stored else { return }
+    guard let source = stored?.baseAddress else { return }
     stored = nil
     var low = Int.max
     var high = 0
@@ -142,6 +190,7 @@ package final class DecodedColumn {
   /// - Parameter row: called with 0 to `removed` - 1; returns the rows, ascending.
   package func remove(_ removed: Int, _ row: (Int) -> Int) {
     if removed == 0 { return }
+    forgetEntries()
     let spans = room.pointer
     var kept = 0
     var next = 0
@@ -167,28 +216,54 @@ package final class DecodedColumn {
     let entries = entryRoom.reserve(count + 1)
     let indices = indexRoom.reserve(rows.count)
     dictionary.decode(rows, table: &codes, into: indices)
-    if strings.areCompressed, rows.count < count {
-      // Few rows, many entries: decompresses an entry when a row first needs it.
-      load(strings)
-      entries.update(repeating: Self.pending, count: count)
+    if self.entries == .none {
+      if strings.areCompressed, rows.count < count {
+        load(strings)
+        entries.update(repeating: Self.pending, count: count)
+        self.entries = .some(remaining: strings.packed.total)
+      } else {
+        decode(strings, 0..<count, entries)
+        self.entries = .all
+      }
       entries[count] = .null
-      var remaining = strings.packed.total
+    }
+    length = 0
+    guard case .some(var remaining) = self.entries else {
       for row in 0..<rows.count {
-        let index = Int(indices[row])
-        if entries[index] == Self.pending {
-          entries[index] = decompress(strings, strings.packed.span(index), &remaining)
-        }
-        spans[row] = entries[index]
+        let span = entries[Int(indices[row])]
+        spans[row] = span
+        length &+= Int(span.length)
       }
       return
     }
-    decode(strings, 0..<count, entries)
-    entries[count] = .null
-    for row in 0..<rows.count { spans[row] = entries[Int(indices[row])] }
+    for row in 0..<rows.count {
+      let index = Int(indices[row])
+      if entries[index] == Self.pending {
+        entries[index] = decompress(strings, strings.packed.span(index), &remaining)
+      }
+      spans[row] = entries[index]
+      length &+= Int(entries[index].length)
+    }
+    self.entries = .some(remaining: remaining)
   }
 
   /// A span that no spelling has: it would end beyond the longest arena.
   private static let pending = TextSpan(offset: .max, length: .max)
+
+  private func forgetEntries() {
+    entries = .none
+    (tested, passed) = (0, true)
+  }
+
+  private enum Entries: Equatable {
+    /// None, or rows were changed since.
+    case none
+    /// With few rows and many entries, an entry is decompressed when a row first needs it.
+    ///
+    /// - Parameter remaining: the number of codes that may still be read.
+    case some(remaining: Int)
+    case all
+  }
 
   /// Makes the spans of strings, which lie in the cluster or are decompressed into the arena.
   private func decode(
@@ -196,7 +271,10 @@ package final class DecodedColumn {
   ) {
     strings.packed.spans(range, into: spans)
     guard strings.areCompressed else {
-      stored = strings.packed.base
+      stored = UnsafeRawBufferPointer(start: strings.packed.base, count: strings.packed.total)
+      if let first = range.first, let last = range.last {
+        length = spans[last &- first].end &- Int(spans[0].offset)
+      }
       return
     }
     load(strings)
@@ -204,6 +282,7 @@ package final class DecodedColumn {
     for index in 0..<range.count {
       spans[index] = decompress(strings, spans[index], &remaining)
     }
+    length = arena.count
   }
 
   private func load(_ strings: StoredStrings) {
@@ -292,6 +371,7 @@ package final class DecodedColumn {
       offset &+= length
     }
     arena.advance(offset)
+    self.length = offset
     if marks.isEmpty { return }
     for row in rows where marks.isNull(row) { spans[row &- first] = .null }
     appendExceptions(marks, rows, spans)
@@ -310,6 +390,7 @@ package final class DecodedColumn {
         offset: UInt32(truncatingIfNeeded: arena.count),
         length: UInt32(truncatingIfNeeded: spelling.count))
       arena.append(source, count: spelling.count)
+      length &+= spelling.count
     }
   }
 }

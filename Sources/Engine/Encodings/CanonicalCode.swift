@@ -89,8 +89,13 @@ struct CodeTable: ~Copyable {
   private static let bits = 11
   /// `symbol << 8 | length`; 0 for longer codes.
   private var entries = Scratch<UInt32>(capacity: 0)
+  private var isLoaded = false
+  /// Whether the next code is the one that was loaded last: then `load` does nothing.
+  var isKept = false
 
   mutating func load(_ limits: CanonicalCode.Limits) {
+    if isKept, isLoaded { return }
+    isLoaded = true
     let entries = entries.reserve(1 << Self.bits)
     var entry = 0
     while entry < 1 << Self.bits {

@@ -44,23 +44,23 @@ struct DecimalEncoding {
   /// The number of a row's mantissa.
   @inline(__always)
   func number(_ mantissa: Int64, _ row: Int) -> ScaledNumber {
-    if isTrimmed { return trimmed(mantissa) }
+    if isTrimmed {
+      return NumberSpelling.trimmed(mantissa, scale: min(scale, ScaledNumber.maximumScale))
+    }
     let scale = scale &+ Int(truncatingIfNeeded: scales[row])
     return ScaledNumber(
       mantissa: mantissa, scale: UInt8(truncatingIfNeeded: min(scale, ScaledNumber.maximumScale)))
   }
 
+  /// Writes the number of a row's mantissa and returns its length.
+  ///
+  /// - Precondition: `NumberSpelling.capacity` bytes may be written at `target`.
   @inline(__always)
-  private func trimmed(_ mantissa: Int64) -> ScaledNumber {
-    var mantissa = mantissa
-    var scale = min(self.scale, ScaledNumber.maximumScale)
-    while scale > 0 {
-      let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: 10)
-      if remainder != 0 { break }
-      mantissa = quotient
-      scale &-= 1
-    }
-    return ScaledNumber(mantissa: mantissa, scale: UInt8(truncatingIfNeeded: scale))
+  func write(_ mantissa: Int64, _ row: Int, to target: UnsafeMutableRawPointer) -> Int {
+    isTrimmed
+      ? NumberSpelling.writeTrimmed(
+        mantissa, scale: min(scale, ScaledNumber.maximumScale), to: target)
+      : NumberSpelling.write(number(mantissa, row), to: target)
   }
 
   /// Bits for the scales in a set.

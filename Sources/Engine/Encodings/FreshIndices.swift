@@ -78,13 +78,11 @@ struct FreshIndices {
     guard let first = rows.first else { return }
     var rank = rank(first)
     for row in rows {
-      let index: Int
-      if isFirst(row) {
-        index = rank
-        rank &+= 1
-      } else {
-        index = other(row &- rank)
-      }
+      // Both are read, as no processor foresees which one is right.
+      let other = other(row &- rank)
+      let isFirst = isFirst(row)
+      let index = isFirst ? rank : other
+      rank &+= isFirst ? 1 : 0
       target[row &- first] = UInt32(truncatingIfNeeded: min(index, limit))
     }
   }

@@ -11,6 +11,8 @@ package struct ResultWindow {
   package let keys: [Int64]
   /// The address that the spans' offsets are relative to, and a span for each index.
   @usableFromInline let columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)]
+  /// What the columns were decoded by; empty for rows that were copied.
+  private let decoded: [DecodedColumn]
 
   @inlinable package var count: Int { rows.count }
 
@@ -19,11 +21,13 @@ package struct ResultWindow {
 
   init(
     rows: [Int32], keys: [Int64],
-    columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)]
+    columns: [(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)],
+    decoded: [DecodedColumn] = []
   ) {
     self.rows = rows
     self.keys = keys
     self.columns = columns
+    self.decoded = decoded
   }
 
   /// Calls `body` with a window of one row with given values.
@@ -55,6 +59,20 @@ package struct ResultWindow {
     return UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length))
   }
 
+  /// Calls `body` with the memory that `field` reads: the address and spans of each column, and the index of
+  /// each row. It costs less for each field.
+  @inlinable @inline(__always)
+  package func withSpans<Result>(
+    _ body: (
+      _ columns: UnsafeBufferPointer<(base: UnsafeRawPointer, spans: UnsafePointer<TextSpan>)>,
+      _ rows: UnsafeBufferPointer<Int32>
+    ) -> Result
+  ) -> Result {
+    columns.withUnsafeBufferPointer { columns in
+      rows.withUnsafeBufferPointer { body(columns, $0) }
+    }
+  }
+
   /// The total length of the rows' spellings in a column.
   @inlinable
   package func length(_ rows: Range<Int>, _ column: Int) -> Int {
@@ -67,29 +85,30 @@ package struct ResultWindow {
     return length
   }
 
-  /// The place and total length of a column's spellings.
-  package struct Extent {
-    /// Bytes that contain all spellings, perhaps with others; nil when there are none, or all are empty.
-    package let bytes: UnsafeRawBufferPointer?
-    package let length: Int
+  /// An upper bound of the total length of the spellings in a column.
+  ///
+  /// - Complexity: O(1); O(rows) if they were copied.
+  package func mostBytes(ofColumn column: Int) -> Int {
+    decoded.isEmpty ? length(0..<count, column) : decoded[column].mostBytes
   }
 
-  /// - Complexity: O(rows).
-  package func extent(ofColumn column: Int) -> Extent {
+  /// Returns whether a test is true of bytes that contain all spellings of a column, perhaps with others.
+  ///
+  /// - Parameter test: the same one for all windows of a reader: text that several windows share is tested
+  ///   once.
+  /// - Complexity: O(bytes).
+  package func allText(ofColumn column: Int, _ test: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+    if !decoded.isEmpty { return decoded[column].allText(test) }
     let (base, spans) = columns[column]
     var low = Int.max
     var high = 0
-    var length = 0
     for row in rows {
       let span = spans[Int(row)]
       if span.isNull { continue }
       low = min(low, Int(span.offset))
-      high = max(high, Int(span.offset) &+ Int(span.length))
-      length &+= Int(span.length)
+      high = max(high, span.end)
     }
-    return Extent(
-      bytes: low < high ? UnsafeRawBufferPointer(start: base + low, count: high - low) : nil,
-      length: length)
+    return low >= high || test(UnsafeRawBufferPointer(start: base + low, count: high - low))
   }
 
   /// The value of a row in a column.
@@ -101,62 +120,5 @@ package struct ResultWindow {
       throw ClusterError.misfit(column: UInt32(column), row: row, type: reading.type)
     }
     return value
-  }
-}
-
-/// Reads the columns of chosen rows of leaves.
-///
-/// Thread rule: confined.
-package final class WindowReader {
-  private let columnIDs: [UInt32]
-  private let decoded: [DecodedColumn]
-
-  /// When fewer than one row in this many is chosen, a leaf is read in pieces of `pieceRows` rows, and pieces
-  /// without a chosen row are skipped.
-  private static let sparse = 32
-  private static let pieceRows = 512
-
-  package init(columnIDs: [UInt32]) {
-    self.columnIDs = columnIDs
-    decoded = columnIDs.map { _ in DecodedColumn() }
-  }
-
-  var columnCount: Int { columnIDs.count }
-
-  /// Calls `body` with windows of the chosen rows, in their order.
-  ///
-  /// - Parameter body: also receives the row to which the window's `rows` are relative.
-  package func read(
-    _ leaf: Leaf, _ chosen: RowBits, withKeys: Bool,
-    _ body: (ResultWindow, _ firstRow: Int) throws -> Void
-  ) throws {
-    guard let first = chosen.next(from: 0), let last = chosen.last else { return }
-    let keys = withKeys ? try leaf.keys() : nil
-    let columns = try columnIDs.map { try leaf.column(id: $0) }
-    let isDense = chosen.population * Self.sparse >= last - first
-    let size = isDense ? last - first + 1 : Self.pieceRows
-    var next: Int? = first
-    while let start = next {
-      let end = min(start + size, last + 1)
-      var rows: [Int32] = []
-      var row = chosen.next(from: start)
-      while let found = row, found < end {
-        rows.append(Int32(truncatingIfNeeded: found - start))
-        row = chosen.next(from: found + 1)
-      }
-      for (column, decoded) in zip(columns, decoded) {
-        column.decode(rows: start..<end, into: decoded)
-      }
-      let window = ResultWindow(
-        rows: rows, keys: keys.map { keys in rows.map { keys.key(Int($0) + start) } } ?? [],
-        columns: try decoded.map { column in
-          guard column.count == end - start, let spans = column.spans.baseAddress else {
-            throw ClusterError.damagedHeader("a column has fewer rows than its leaf")
-          }
-          return (column.base, UnsafePointer(spans))
-        })
-      try body(window, start)
-      next = row
-    }
   }
 }

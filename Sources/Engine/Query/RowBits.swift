@@ -41,6 +41,22 @@ package struct RowBits: Sendable, Equatable {
   /// The number of rows in the set.
   package var population: Int { words.reduce(0) { $0 &+ $1.nonzeroBitCount } }
 
+  /// The number of rows of a range that are in the set.
+  ///
+  /// - Complexity: O(rows / 64).
+  package func population(_ range: Range<Int>) -> Int {
+    let range = range.clamped(to: 0..<count)
+    var total = 0
+    var row = range.lowerBound
+    while row < range.upperBound {
+      let end = min(row & ~63 + 64, range.upperBound)
+      let word = words[row >> 6] >> UInt64(row & 63)
+      total += (word << UInt64(64 - (end - row))).nonzeroBitCount
+      row = end
+    }
+    return total
+  }
+
   package subscript(row: Int) -> Bool {
     get { words[row >> 6] >> UInt64(row & 63) & 1 != 0 }
     set {

@@ -15,10 +15,15 @@ package final class ReplacementFile {
   /// The descriptor, open for reading and writing.
   package let descriptor: Int32
   private var isDone = false
+  /// The numbers of bytes that were added, and of those that are on their way to the disk.
+  private var added = 0
+  private var flushing = 0
 
   private static let prefix = ".sheaf-output-"
   private static let nameDigits = 16
   private static let lockByte = 1 << 60
+  /// So many bytes go to the disk at a time.
+  private static let flushBytes = 8 << 20
 
   /// Creates the temporary file, empty.
   ///
@@ -75,6 +80,18 @@ package final class ReplacementFile {
   deinit {
     if !isDone { try? System.remove(temporary) }
     System.close(descriptor)
+  }
+
+  /// Adds bytes at the end of a file to which nothing else is written. They are on their way to the disk while
+  /// more are added, so that `putInPlace` waits for less.
+  ///
+  /// - Throws: `SystemError`.
+  package func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    try System.write(descriptor, bytes, path: path)
+    added += bytes.count
+    guard added - flushing >= Self.flushBytes else { return }
+    System.beginFlush(descriptor, flushing..<added)
+    flushing = added
   }
 
   /// Flushes the file, gives it its name, and flushes the folder.

@@ -13,10 +13,13 @@ package struct Leaf {
   package let overlay: Overlay?
   /// Retains bytes that are only in memory; nil when all are in the file.
   private let memory: AnyObject?
+  /// Where the leaf lies in its file, which no other leaf of the version does; nil if it was not read there.
+  let place: BlockReference?
 
   package init(_ entry: NodeEntry, _ blocks: BlockReader, end: UInt64) throws {
     self.entry = entry
     memory = nil
+    place = entry.reference
     guard entry.reference.isOverlay else {
       cluster = try blocks.cluster(entry, end: end)
       overlay = nil
@@ -33,6 +36,7 @@ package struct Leaf {
   /// - Parameter memory: retains the overlay's bytes while the leaf exists.
   init(base cluster: ClusterReader, _ overlay: Overlay, memory: AnyObject? = nil) {
     self.memory = memory
+    place = nil
     entry = overlay.base
     self.cluster = cluster
     self.overlay = overlay
@@ -43,6 +47,7 @@ package struct Leaf {
   /// - Parameter memory: retains the cluster's bytes while the leaf exists.
   package init(_ cluster: ClusterReader, firstKey: Int64, memory: AnyObject? = nil) {
     self.memory = memory
+    place = nil
     entry = NodeEntry(
       firstKey: firstKey, count: UInt64(cluster.rowCount),
       reference: BlockReference(offset: 0, length: 0, checksum: 0))
@@ -53,6 +58,7 @@ package struct Leaf {
   /// A cluster in a tree, without its changes.
   init(_ cluster: ClusterReader, entry: NodeEntry) {
     memory = nil
+    place = nil
     self.entry = entry
     self.cluster = cluster
     overlay = nil
@@ -184,9 +190,13 @@ package struct LeafColumn {
   }
 
   /// Decodes the spellings of some rows.
-  package func decode(rows: Range<Int>, into decoded: DecodedColumn) {
+  ///
+  /// - Parameter continuing: whether the last call with `decoded` was for this column.
+  package func decode(
+    rows: Range<Int>, into decoded: DecodedColumn, continuing: Bool = false
+  ) {
     guard let changes, let overlay else {
-      decoded.decode(reader, rows: rows)
+      decoded.decode(reader, rows: rows, continuing: continuing)
       return
     }
     let rows = rows.clamped(to: 0..<rowCount)

@@ -44,9 +44,9 @@ public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConverti
     left.daysSince1970 < right.daysSince1970
   }
 
-  // Both directions after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": eras of
-  // 400 years, years that begin in March so that the leap day is a year's last.
+  // Years begin in March, so that the leap day is a year's last.
 
+  /// After Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
   @inline(__always)
   static func days(year: Int, month: Int, day: Int) -> Int {
     let shifted = month <= 2 ? year &- 1 : year
@@ -57,18 +57,24 @@ public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConverti
     return era &* 146_097 &+ dayOfEra &- 719_468
   }
 
+  /// After Cassio Neri and Lorenz Schneider, "Euclidean affine functions and their application to calendar
+  /// algorithms", with 400 years more, so that no number is negative.
+  @inline(__always)
   var parts: (year: Int, month: Int, day: Int) {
-    let shifted = Int(daysSince1970) &+ 719_468
-    let era = (shifted >= 0 ? shifted : shifted &- 146_096) / 146_097
-    let dayOfEra = shifted &- era &* 146_097
-    let yearOfEra =
-      (dayOfEra &- dayOfEra / 1460 &+ dayOfEra / 36_524 &- dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra &- (365 &* yearOfEra &+ yearOfEra / 4 &- yearOfEra / 100)
-    let shiftedMonth = (5 &* dayOfYear &+ 2) / 153
-    let day = dayOfYear &- (153 &* shiftedMonth &+ 2) / 5 &+ 1
-    let month = shiftedMonth < 10 ? shiftedMonth &+ 3 : shiftedMonth &- 9
-    let year = yearOfEra &+ era &* 400 &+ (month <= 2 ? 1 : 0)
-    return (year, month, day)
+    let quarters = 4 &* UInt64(bitPattern: Int64(daysSince1970) &+ 865_565) &+ 3
+    let century = quarters / 146_097
+    let ofCentury = (quarters &- century &* 146_097) | 3
+    // The upper half is the year of the century, the lower one the part of that year.
+    let years = ofCentury &* 2_939_745
+    let dayOfYear = (years & 0xFFFF_FFFF) / 11_758_980
+    let months = 2141 &* dayOfYear &+ 197_913
+    let isNext = dayOfYear >= 306
+    let year = 100 &* century &+ years &>> 32 &- 400 &+ (isNext ? 1 : 0)
+    let month = months &>> 16 &- (isNext ? 12 : 0)
+    let day = (months & 0xFFFF) / 2141 &+ 1
+    return (
+      Int(truncatingIfNeeded: year), Int(truncatingIfNeeded: month), Int(truncatingIfNeeded: day)
+    )
   }
 
   @inline(__always)

@@ -185,6 +185,8 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
     return length &+ Self.write(third, fields, to: target + length)
   }
 
+  /// - Precondition: nine bytes may be written.
+  @inline(__always)
   private static func write(
     _ part: Part, _ fields: Fields, to target: UnsafeMutableRawPointer
   ) -> Int {
@@ -200,17 +202,19 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
       DateSpelling.writePair(fields.day, to: target)
       return 2
     case .day:
-      if fields.day >= 10 {
-        DateSpelling.writePair(fields.day, to: target)
-        return 2
-      }
+      // Without a branch: below 10 the digit takes the place of the zero.
+      let second = fields.day >= 10 ? 1 : 0
+      let tens = fields.day / 10
+      target.storeBytes(of: 0x30 &+ UInt8(truncatingIfNeeded: tens), as: UInt8.self)
       target.storeBytes(
-        of: 0x30 &+ UInt8(truncatingIfNeeded: fields.day), as: UInt8.self)
-      return 1
+        of: 0x30 &+ UInt8(truncatingIfNeeded: fields.day &- tens &* 10), toByteOffset: second,
+        as: UInt8.self)
+      return 1 &+ second
     case .monthName, .shortMonthName:
       let name = MonthName(fields.month)
       target.storeBytes(of: name.start.littleEndian, as: UInt64.self)
-      if name.length == 9 { target.storeBytes(of: 0x72, toByteOffset: 8, as: UInt8.self) }
+      // The last letter of the only longer name.
+      target.storeBytes(of: 0x72, toByteOffset: 8, as: UInt8.self)
       return part == .monthName ? name.length : 3
     }
   }

@@ -368,11 +368,20 @@ enum NumberSpelling {
     return writeLarge(value, to: target)
   }
 
-  @inline(never)
+  @inline(__always)
   private static func writeLarge(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
     let (high, low) = value.quotientAndRemainder(dividingBy: 100_000_000)
     let length =
-      high < 100_000_000 ? writeUnpadded(high, to: target) : writeLarge(high, to: target)
+      high < 100_000_000 ? writeUnpadded(high, to: target) : writeLargest(high, to: target)
+    store(digits(low) | 0x3030_3030_3030_3030, to: target + length)
+    return length &+ 8
+  }
+
+  /// The digits of a value of 17 to 20 digits without its last eight.
+  @inline(never)
+  private static func writeLargest(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+    let (high, low) = value.quotientAndRemainder(dividingBy: 100_000_000)
+    let length = writeUnpadded(high, to: target)
     store(digits(low) | 0x3030_3030_3030_3030, to: target + length)
     return length &+ 8
   }
@@ -415,13 +424,81 @@ enum NumberSpelling {
     }
     // A file may contain a larger scale: it is limited, so that nothing is written past the reserved bytes.
     let scale = min(Int(number.scale), ScaledNumber.maximumScale)
-    let (whole, fraction) = number.mantissa.magnitude.quotientAndRemainder(
-      dividingBy: integerPowerOfTen(scale))
+    let magnitude = number.mantissa.magnitude
+    if scale <= 8, magnitude < 10_000_000_000_000_000 {
+      return length &+ write(magnitude, scale: scale, trims: false, to: target + length)
+    }
+    let (whole, fraction) = magnitude.quotientAndRemainder(dividingBy: integerPowerOfTen(scale))
     length &+= write(whole, to: target + length)
     target.storeBytes(of: 0x2E, toByteOffset: length, as: UInt8.self)
     length &+= 1
     writePadded(fraction, digits: scale, to: target + length)
     return length &+ scale
+  }
+
+  /// Writes `mantissa` / 10^`scale` without zeros at the end of the fraction, and without a point if there is
+  /// no fraction, and returns its length.
+  ///
+  /// - Precondition: as for `write`; `scale` is at most `ScaledNumber.maximumScale`.
+  @inline(__always)
+  static func writeTrimmed(
+    _ mantissa: Int64, scale: Int, to target: UnsafeMutableRawPointer
+  ) -> Int {
+    let magnitude = mantissa.magnitude
+    guard scale >= 1, scale <= 8, magnitude < 10_000_000_000_000_000 else {
+      return write(trimmed(mantissa, scale: scale), to: target)
+    }
+    // Overwritten when there is no sign.
+    target.storeBytes(of: 0x2D, as: UInt8.self)
+    let length = mantissa < 0 ? 1 : 0
+    return length &+ write(magnitude, scale: scale, trims: true, to: target + length)
+  }
+
+  /// `mantissa` / 10^`scale` with the smallest scale.
+  static func trimmed(_ mantissa: Int64, scale: Int) -> ScaledNumber {
+    var (mantissa, scale) = (mantissa, scale)
+    while scale > 0 {
+      let (quotient, remainder) = mantissa.quotientAndRemainder(dividingBy: 10)
+      if remainder != 0 { break }
+      mantissa = quotient
+      scale &-= 1
+    }
+    return ScaledNumber(mantissa: mantissa, scale: UInt8(truncatingIfNeeded: scale))
+  }
+
+  /// Writes a number of at most sixteen digits, 1 to 8 of them behind the point: all of them as if there were
+  /// no point, and those behind the point again, one byte further. Without branches but for the number of
+  /// words, since lengths are as different as numbers.
+  @inline(__always)
+  private static func write(
+    _ magnitude: UInt64, scale: Int, trims: Bool, to target: UnsafeMutableRawPointer
+  ) -> Int {
+    var (high, low): (UInt64, UInt64) = (0, magnitude)
+    if magnitude >= 100_000_000 {
+      (high, low) = magnitude.quotientAndRemainder(dividingBy: 100_000_000)
+    }
+    let last = digits(low)
+    // Zeros at the beginning of eight digits, of which at least one before the point is written.
+    var zeros = last.trailingZeroBitCount &>> 3
+    let text = last | 0x3030_3030_3030_3030
+    var whole = 0
+    if high == 0, scale < 8 {
+      zeros = min(zeros, 7 &- scale)
+      store(text &>> UInt64(truncatingIfNeeded: zeros &* 8), to: target)
+      whole = 8 &- zeros &- scale
+    } else {
+      let first = digits(high)
+      zeros = min(first.trailingZeroBitCount &>> 3, 7)
+      store(
+        (first | 0x3030_3030_3030_3030) &>> UInt64(truncatingIfNeeded: zeros &* 8), to: target)
+      store(text, to: target + (8 &- zeros))
+      whole = 16 &- zeros &- scale
+    }
+    target.storeBytes(of: 0x2E, toByteOffset: whole, as: UInt8.self)
+    store(text >> UInt64(truncatingIfNeeded: 64 &- scale &* 8), to: target + (whole &+ 1))
+    if !trims { return whole &+ 1 &+ scale }
+    let fraction = scale &- min(last.leadingZeroBitCount &>> 3, scale)
+    return whole &+ (fraction == 0 ? 0 : 1 &+ fraction)
   }
 
   @inline(__always)

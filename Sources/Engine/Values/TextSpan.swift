@@ -22,6 +22,9 @@ package struct TextSpan: Sendable, Equatable, BitwiseCopyable {
   @inlinable @inline(__always)
   package var isNull: Bool { offset == .max }
 
+  /// The offset behind the last byte, of a span that is not null.
+  package var end: Int { Int(offset) &+ Int(length) }
+
   /// The bytes of the span.
   ///
   /// - Precondition: the span is not null, and lies in the arena that begins at `base`.

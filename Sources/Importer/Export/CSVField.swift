@@ -1,5 +1,9 @@
 import Engine
 
+#if arch(x86_64)
+  internal import ByteMasks
+#endif
+
 /// Writes fields of CSV with plain stores, quoted only where they must be.
 enum CSVField {
   private static let scanner = BlockScanner(.rfc4180)
@@ -38,17 +42,33 @@ enum CSVField {
   ///   and as many after those of `target` may be written.
   @inline(__always)
   static func copy(_ source: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer) {
+    if count <= 16 {
+      // Two words that may overlap: no branch on the length.
+      let tail = max(count &- 8, 0)
+      let last = source.loadUnaligned(fromByteOffset: tail, as: UInt64.self)
+      target.storeBytes(of: source.loadUnaligned(as: UInt64.self), as: UInt64.self)
+      target.storeBytes(of: last, toByteOffset: tail, as: UInt64.self)
+      return
+    }
     if count > 64 {
       target.copyMemory(from: source, byteCount: count)
       return
     }
     var offset = 0
-    while offset < count {
-      target.storeBytes(
-        of: source.loadUnaligned(fromByteOffset: offset, as: UInt64.self), toByteOffset: offset,
-        as: UInt64.self)
-      offset &+= 8
+    while offset &+ 16 < count {
+      copyVector(source, to: target, at: offset)
+      offset &+= 16
     }
+    copyVector(source, to: target, at: count &- 16)
+  }
+
+  @inline(__always)
+  private static func copyVector(
+    _ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, at offset: Int
+  ) {
+    target.storeBytes(
+      of: source.loadUnaligned(fromByteOffset: offset, as: SIMD16<UInt8>.self),
+      toByteOffset: offset, as: SIMD16<UInt8>.self)
   }
 
   /// Writes a field, with quotes if it needs them.
@@ -64,40 +84,89 @@ enum CSVField {
       return 2
     }
     copy(source, count: count, to: target)
-    // Reads the copy, since bytes after it may be read too.
-    var found: UInt64 = 0
-    var offset = 0
-    while offset < count, found == 0 {
-      found = marks(target + offset)
-      let rest = count &- offset
-      if rest < 64 { found &= (1 &<< UInt64(truncatingIfNeeded: rest)) &- 1 }
-      offset &+= 64
+    return needsQuotes(source, count: count) ? quote(source, count: count, to: target) : count
+  }
+
+  /// Returns whether one of the bytes requires quotes.
+  ///
+  /// - Precondition: that of `copy`; `count` > 0.
+  @inline(__always)
+  private static func needsQuotes(_ source: UnsafeRawPointer, count: Int) -> Bool {
+    if count <= 16 {
+      // The same words as in `copy`, without the bytes behind the field.
+      let own = UInt64.max &>> UInt64(truncatingIfNeeded: max(8 &- count, 0) &* 8)
+      let first = UInt64(littleEndian: source.loadUnaligned(as: UInt64.self))
+      let last = UInt64(
+        littleEndian: source.loadUnaligned(
+          fromByteOffset: max(count &- 8, 0), as: UInt64.self))
+      return haveMarks(first & own, last & own, special)
     }
-    return found == 0 ? count : quote(source, count: count, to: target)
+    var offset = 0
+    while offset < count {
+      // The last sixteen bytes may overlap those before them.
+      let words = source.loadUnaligned(
+        fromByteOffset: min(offset, count &- 16), as: SIMD2<UInt64>.self)
+      if haveMarks(words.x, words.y, special) { return true }
+      offset &+= 16
+    }
+    return false
+  }
+
+  typealias Marks = (UInt8, UInt8, UInt8, UInt8)
+  private static let quote: UInt8 = 0x22
+  /// What a field is quoted for.
+  private static let special: Marks = (quote, 0x2C, 0x0A, 0x0D)
+
+  /// Returns whether one of the bytes of two words is among four.
+  @inline(__always)
+  static func haveMarks(_ low: UInt64, _ high: UInt64, _ marks: Marks) -> Bool {
+    #if arch(x86_64)
+      sheaf_words_have_any(low, high, marks.0, marks.1, marks.2, marks.3)
+    #else
+      portableHaveMarks(low, high, marks)
+    #endif
+  }
+
+  /// Like `haveMarks`, without special instructions; the tests compare the two.
+  static func portableHaveMarks(
+    _ low: UInt64, _ high: UInt64, _ marks: Marks
+  ) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    @inline(__always) func found(_ mark: UInt8) -> UInt64 {
+      // A byte that is equal becomes zero, and the lowest zero of a word sets the top bit of its byte.
+      let (a, b) = (low ^ ones &* UInt64(mark), high ^ ones &* UInt64(mark))
+      return ((a &- ones) & ~a | (b &- ones) & ~b) & ones &<< 7
+    }
+    return found(marks.0) | found(marks.1) | found(marks.2) | found(marks.3) != 0
   }
 
   private static func quote(
     _ source: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer
   ) -> Int {
-    let quotes = UInt64(0x2222_2222_2222_2222)
     target.storeBytes(of: 0x22, as: UInt8.self)
     var written = 1
     var offset = 0
     while offset < count {
-      let word = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      let differences = word ^ quotes
-      // A zero byte in the result is a quote; bytes of 0x80 and more may resemble one, which does no harm
-      // here.
-      let mayQuote =
-        (differences &- 0x0101_0101_0101_0101) & ~differences & 0x8080_8080_8080_8080
-      if mayQuote == 0 {
-        target.storeBytes(of: word, toByteOffset: written, as: UInt64.self)
-        let length = min(8, count &- offset)
-        written &+= length
-        offset &+= length
-        continue
+      let rest = count &- offset
+      // Parts without a quote are copied as a whole: sixteen bytes, at the end up to eight.
+      if rest > 16 {
+        let words = source.loadUnaligned(fromByteOffset: offset, as: SIMD2<UInt64>.self)
+        if !haveMarks(words.x, words.y, (quote, quote, quote, quote)) {
+          target.storeBytes(of: words, toByteOffset: written, as: SIMD2<UInt64>.self)
+          written &+= 16
+          offset &+= 16
+          continue
+        }
+      } else {
+        let word = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        if !haveMarks(word, 0, (quote, quote, quote, quote)) {
+          target.storeBytes(of: word, toByteOffset: written, as: UInt64.self)
+          written &+= min(8, rest)
+          offset &+= min(8, rest)
+          continue
+        }
       }
-      for _ in 0..<min(8, count &- offset) {
+      for _ in 0..<min(rest > 16 ? 16 : 8, rest) {
         let byte = source.load(fromByteOffset: offset, as: UInt8.self)
         target.storeBytes(of: byte, toByteOffset: written, as: UInt8.self)
         target.storeBytes(of: byte, toByteOffset: written &+ 1, as: UInt8.self)

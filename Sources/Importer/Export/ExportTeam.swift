@@ -1,17 +1,17 @@
 import Base
 import Engine
 
-/// Threads that read and write the rows of leaves concurrently, for one export.
+/// Threads that read and write the rows of a table concurrently, for one export.
 ///
-/// The first thread walks the table, selects the requested rows, and passes leaves to the others; when they
-/// have enough, it does the same work itself. The calling thread takes their output in the order of the
-/// table.
+/// The first thread walks the table, selects the requested rows, and passes pieces of them to the others;
+/// when they have enough, it does the same work itself. The calling thread takes their output in the order of
+/// the table.
 ///
 /// Thread rule: one thread at a time.
 struct ExportTeam {
   private let threads = PipelineThreads()
   private let size: Int
-  /// The maximum number of leaves between the walk and the output.
+  /// The maximum number of pieces between the walk and the output.
   private var window: Int { 2 * size }
 
   /// With fewer rows a thread is not worth its cost.
@@ -25,15 +25,16 @@ struct ExportTeam {
 
   /// Writes the rows of a query that does not sort.
   ///
-  /// - Parameter leafBytes: the maximum bytes of a leaf's output that wait for their turn.
+  /// - Parameter pieceBytes: the maximum bytes of a piece's output that wait for their turn.
   /// - Returns: the number of rows.
   /// - Throws: the errors of `TableExporter.run`.
   func run(
-    _ reader: ResultReader, _ formatter: RowFormatter, hasHeader: Bool, leafBytes: Int,
+    _ reader: ResultReader, _ formatter: RowFormatter, hasHeader: Bool, pieceBytes: Int,
     write: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Int {
-    let queue = OrderedQueue<ChosenRows, FormattedLeaf>(window: window)
-    let buffers = Pool(capacity: window)
+    let queue = OrderedQueue<TablePiece, FormattedPiece>(window: window)
+    // Those in the queue, and one of each thread.
+    let buffers = Pool(capacity: window + size + 1)
     let walk = Walk(reader)
     let stream = FormattedStream(formatter)
     if hasHeader {
@@ -43,49 +44,37 @@ struct ExportTeam {
     var written = 0
     let own = reader.windowReader()
     try threads.run(size) { number in
-      let worker = LeafFormatter(walk.windowReader(), formatter, buffers, mostBytes: leafBytes)
+      let worker = PieceFormatter(walk.windowReader(), formatter, buffers, mostBytes: pieceBytes)
       if number == 0 {
-        walk.run(queue) { rows in Result { try worker.format(rows) } }
+        walk.run(queue) { piece in Result { try worker.format(piece) } }
       }
-      while let (index, rows) = queue.take() {
-        queue.deliver(index, Result { try worker.format(rows) })
+      while let (index, piece) = queue.take() {
+        queue.deliver(index, Result { try worker.format(piece) })
       }
     } meanwhile: {
       defer { queue.stop() }
-      while let leaf = try queue.next() {
-        switch leaf.output {
+      while let piece = try queue.next() {
+        switch piece.output {
         case .bytes(let bytes):
           try write(bytes.bytes)
           bytes.removeAll()
           buffers.put(bytes)
         case .tooMany(let rows):
-          try translatingErrors(rows.path) {
-            try own.read(rows.leaf, rows.chosen, withKeys: false) { window, _ in
-              try stream.rows(window, write)
-            }
-          }
+          try rows.read(own) { window in try stream.rows(window, write) }
           try stream.end(write)
         }
-        written += leaf.rowCount
+        written += piece.rowCount
       }
     }
     return written
   }
 }
 
-/// Rows of a leaf, passed to the thread that writes them.
-private struct ChosenRows: @unchecked Sendable {
-  // @unchecked: the thread that walks the table no longer uses the leaf.
-  let leaf: Leaf
-  let chosen: RowBits
-  let path: String
-}
-
-private struct FormattedLeaf: Sendable {
+private struct FormattedPiece: Sendable {
   enum Output {
     case bytes(FormattedBytes)
     /// The output is too large to be kept in memory.
-    case tooMany(ChosenRows)
+    case tooMany(TablePiece)
   }
 
   let output: Output
@@ -101,16 +90,17 @@ private final class Walk: @unchecked Sendable {
 
   func windowReader() -> WindowReader { reader.windowReader() }
 
-  /// Puts all leaves with rows into the queue, and ends it.
+  /// Puts all rows into the queue, and ends it.
   func run(
-    _ queue: OrderedQueue<ChosenRows, FormattedLeaf>,
-    help: (ChosenRows) -> Result<FormattedLeaf, any Error>
+    _ queue: OrderedQueue<TablePiece, FormattedPiece>,
+    help: (TablePiece) -> Result<FormattedPiece, any Error>
   ) {
     do {
-      let path = reader.path
+      var pieces = TablePieces(path: reader.path, columns: reader.columnIndices.count)
       try reader.walkChosenLeaves { leaf, rows in
-        queue.put(ChosenRows(leaf: leaf, chosen: rows, path: path), help: help)
+        pieces.add(leaf, rows) { queue.put($0, help: help) }
       }
+      if let last = pieces.end() { _ = queue.put(last, help: help) }
       queue.end()
     } catch {
       queue.end(error)
@@ -118,10 +108,10 @@ private final class Walk: @unchecked Sendable {
   }
 }
 
-/// Writes the rows of one leaf after the other.
+/// Writes the rows of one piece after the other.
 ///
 /// Thread rule: confined.
-private final class LeafFormatter {
+private final class PieceFormatter {
   private let reader: WindowReader
   private let formatter: RowFormatter
   private let buffers: Pool
@@ -136,20 +126,18 @@ private final class LeafFormatter {
     self.mostBytes = mostBytes
   }
 
-  func format(_ rows: ChosenRows) throws -> FormattedLeaf {
+  func format(_ piece: TablePiece) throws -> FormattedPiece {
     let output = buffers.take() as? FormattedBytes ?? FormattedBytes()
     var isWhole = true
-    try translatingErrors(rows.path) {
-      try reader.read(rows.leaf, rows.chosen, withKeys: false) { window, _ in
-        guard isWhole else { return }
-        let end = formatter.rows(window, from: 0, to: output, limit: mostBytes)
-        isWhole = end == window.count
-      }
+    try piece.read(reader) { window in
+      guard isWhole else { return }
+      let facts = formatter.facts(window)
+      let end = formatter.rows(window, facts, from: 0, to: output, limit: mostBytes)
+      isWhole = end == window.count
     }
-    let count = rows.chosen.population
-    if isWhole { return FormattedLeaf(output: .bytes(output), rowCount: count) }
+    if isWhole { return FormattedPiece(output: .bytes(output), rowCount: piece.rowCount) }
     output.removeAll()
     buffers.put(output)
-    return FormattedLeaf(output: .tooMany(rows), rowCount: count)
+    return FormattedPiece(output: .tooMany(piece), rowCount: piece.rowCount)
   }
 }

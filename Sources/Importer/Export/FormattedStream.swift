@@ -16,9 +16,12 @@ struct FormattedStream {
 
   /// Formats all rows of a window.
   func rows(_ window: ResultWindow, _ write: (UnsafeRawBufferPointer) throws -> Void) throws {
+    let facts = formatter.facts(window)
     var row = 0
     while row < window.count {
-      row = formatter.rows(window, from: row, to: output, limit: RowFormatter.bufferBytes)
+      // A window as readers of leaves make them is written as a whole.
+      let limit = output.count + 4 * RowFormatter.bufferBytes
+      row = formatter.rows(window, facts, from: row, to: output, limit: limit)
       if output.count >= RowFormatter.bufferBytes { try end(write) }
     }
   }

@@ -8,7 +8,7 @@ struct RowFormatter {
   private let names: [String]
   private let writers: [FieldWriter]
 
-  /// The bytes in a piece of output.
+  /// The bytes in a piece of output, about.
   static let bufferBytes = 1 << 18
   /// The number of rows whose lengths are summed before space is reserved for them.
   private static let blockRows = 64
@@ -42,31 +42,46 @@ struct RowFormatter {
     output.append(0x0A)
   }
 
+  /// What is known of a window before its rows are written.
+  struct WindowFacts {
+    /// For each column, whether no field needs quotes for what it contains.
+    fileprivate let arePlain: [Bool]
+    /// The maximum bytes of all rows as CSV; nil when they were not counted.
+    fileprivate let mostBytes: Int?
+  }
+
+  /// Looks at the columns of a window.
+  ///
+  /// - Complexity: O(bytes); for few rows, of which each field is tested alone, O(1).
+  func facts(_ window: ResultWindow) -> WindowFacts {
+    guard format == .csv, window.count > Self.blockRows else {
+      return WindowFacts(arePlain: writers.map { _ in false }, mostBytes: nil)
+    }
+    var most = 0
+    let arePlain = writers.indices.map { column in
+      let isPlain = window.allText(ofColumn: column, CSVField.arePlain)
+      let length = window.mostBytes(ofColumn: column)
+      most &+= isPlain ? length : CSVField.mostBytes(length)
+      most &+= window.count &* CSVField.mostBytes(0)
+      return isPlain
+    }
+    return WindowFacts(arePlain: arePlain, mostBytes: most)
+  }
+
   /// Writes rows of a window from a given one, until there are `limit` bytes of output or all rows are
   /// written; at least one row.
   ///
   /// - Returns: the first row that was not written; the window's count when all are.
   func rows(
-    _ window: ResultWindow, from first: Int, to output: FormattedBytes, limit: Int
+    _ window: ResultWindow, _ facts: WindowFacts, from first: Int, to output: FormattedBytes,
+    limit: Int
   ) -> Int {
-    var row = first
-    // Tested once for many rows; for few, each field is tested alone.
-    let isLong = format == .csv && window.count - first > Self.blockRows
-    let extents = isLong ? writers.indices.map(window.extent) : []
-    let arePlain =
-      isLong
-      ? extents.map { $0.bytes.map(CSVField.arePlain) ?? true } : writers.map { _ in false }
-    if isLong {
-      var most = 0
-      for (extent, isPlain) in zip(extents, arePlain) {
-        most &+= isPlain ? extent.length : CSVField.mostBytes(extent.length)
-        most &+= (window.count &- first) &* CSVField.mostBytes(0)
-      }
-      if most <= limit {
-        csv(window, first..<window.count, most, arePlain, to: output)
-        return window.count
-      }
+    let arePlain = facts.arePlain
+    if first == 0, let most = facts.mostBytes, output.count + most <= limit {
+      csv(window, 0..<window.count, most, arePlain, to: output)
+      return window.count
     }
+    var row = first
     while row < window.count {
       var end = min(row + Self.blockRows, window.count)
       var most = mostBytes(window, row..<end)
@@ -104,25 +119,33 @@ struct RowFormatter {
       return
     }
     let target = output.reserve(most)
-    var written = 0
-    arePlain.withUnsafeBufferPointer { arePlain in
-      for row in rows {
-        for column in arePlain.indices {
-          if let field = window.field(row, column), let source = field.baseAddress {
-            if arePlain[column], field.count > 0 {
-              CSVField.copy(source, count: field.count, to: target + written)
-              written &+= field.count
-            } else {
-              written &+= CSVField.write(source, count: field.count, to: target + written)
+    let count = window.withSpans { columns, indices in
+      arePlain.withUnsafeBufferPointer { arePlain in
+        // Not a variable outside of the closures, which would be in memory.
+        var written = 0
+        for row in rows {
+          let index = Int(indices[row])
+          for column in columns.indices {
+            let (base, spans) = columns[column]
+            let span = spans[index]
+            if !span.isNull {
+              let (source, count) = (base + Int(span.offset), Int(span.length))
+              if arePlain[column], count > 0 {
+                CSVField.copy(source, count: count, to: target + written)
+                written &+= count
+              } else {
+                written &+= CSVField.write(source, count: count, to: target + written)
+              }
             }
+            target.storeBytes(of: 0x2C, toByteOffset: written, as: UInt8.self)
+            written &+= 1
           }
-          target.storeBytes(of: 0x2C, toByteOffset: written, as: UInt8.self)
-          written &+= 1
+          target.storeBytes(of: 0x0A, toByteOffset: written &- 1, as: UInt8.self)
         }
-        target.storeBytes(of: 0x0A, toByteOffset: written &- 1, as: UInt8.self)
+        return written
       }
     }
-    output.advance(written)
+    output.advance(count)
   }
 
   private func csv(_ window: ResultWindow, _ row: Int, to output: FormattedBytes) {

@@ -48,9 +48,9 @@ public struct TableExporter {
   /// The number of threads that read and write rows, in addition to the calling one: as many as there are
   /// processors, up to 16.
   package var threads = min(System.processorCount, 16)
-  /// The maximum bytes of a leaf's output that wait for their turn; a larger leaf is written on the calling
+  /// The maximum bytes of a piece's output that wait for their turn; a larger piece is written on the calling
   /// thread.
-  package var leafBytes = 16 << 20
+  package var pieceBytes = 16 << 20
 
   /// Writes the objects.
   ///
@@ -71,7 +71,7 @@ public struct TableExporter {
       return try run(reader, write: write)
     }
     return try team.run(
-      reader, formatter(reader), hasHeader: hasHeader, leafBytes: leafBytes, write: write)
+      reader, formatter(reader), hasHeader: hasHeader, pieceBytes: pieceBytes, write: write)
   }
 
   /// Writes any source of objects, such as the readable part of a damaged table.

@@ -160,6 +160,72 @@ import TestSupport
     }
   }
 
+  @Test(
+    "A column is decoded part by part, in any order, without decoding its dictionary again",
+    arguments: [EncodingEffort.fast, .thorough])
+  func continuedColumn(effort: EncodingEffort) throws {
+    var generator = ColumnGenerator(random: SplitMix64(seed: 8))
+    var columns = (0..<ColumnGenerator.kinds).map { generator.column(kind: $0, rows: 900) }
+    // Many entries that are compressed, few of which a part has.
+    columns.append((0..<900).map { Array("the name number \($0 % 500) of many, \($0 % 500)".utf8) })
+    let cluster = try encode(columns, with: ClusterBuilder(effort: effort))
+    let guarded = try GuardedBytes(cluster.bytes)
+    defer { withExtendedLifetime(guarded) {} }
+    let reader = try ClusterReader(guarded.readOnly)
+    let decoded = DecodedColumn()
+    for (index, column) in columns.enumerated() {
+      let opened = try reader.open(id: UInt32(index + 1))
+      var seen: Set<UInt8> = []
+      decoded.decode(opened, rows: 0..<64)
+      for range in [64..<128, 0..<1, 500..<777, 5..<5, 128..<129, 300..<900, 0..<900] {
+        decoded.decode(opened, rows: range, continuing: true)
+        let expected = Array(column[range])
+        let spellings = (0..<decoded.count).map { decoded[$0].map(Array.init) }
+        try #require(spellings == expected, "column \(index), \(range)")
+        _ = decoded.allText { text in
+          seen.formUnion(text)
+          return true
+        }
+        #expect(seen.isSuperset(of: expected.compactMap { $0 }.joined()))
+        let total = expected.reduce(0) { $0 + ($1?.count ?? 0) }
+        #expect(decoded.mostBytes >= total, "column \(index), \(range)")
+        // Changed rows are not in the dictionary, whose entries are then decoded again.
+        if range.count == 277 { decoded.replace(3, with: nil) }
+        if range.count == 600 { decoded.remove(2) { $0 * 7 } }
+      }
+    }
+  }
+
+  @Test("Text that several parts of a column share is tested once, and what is added to it")
+  func testedText() throws {
+    let names: [Spelling] = (0..<900).map {
+      Array("the name number \($0 % 500) of many, \($0 % 500)\($0 == 499 ? "!" : "")".utf8)
+    }
+    let cluster = try encode([names], with: ClusterBuilder(effort: .thorough))
+    try cluster.bytes.withUnsafeBytes { bytes in
+      let column = try ClusterReader(bytes).open(id: 1)
+      let decoded = DecodedColumn()
+      var tested = 0
+      func isPlain() -> Bool {
+        decoded.allText { text in
+          tested += text.count
+          return !text.contains(UInt8(ascii: "!"))
+        }
+      }
+      decoded.decode(column, rows: 0..<100)
+      #expect(isPlain() && tested > 0)
+      let first = tested
+      decoded.decode(column, rows: 0..<90, continuing: true)
+      #expect(isPlain() && tested == first)
+      decoded.decode(column, rows: 450..<500, continuing: true)
+      #expect(!isPlain() && tested > first && tested < 2 * first)
+      decoded.decode(column, rows: 0..<90, continuing: true)
+      #expect(!isPlain(), "the text is that of earlier rows, too")
+      decoded.decode(column, rows: 0..<90)
+      #expect(isPlain())
+    }
+  }
+
   @Test("Null and the empty text differ")
   func nullAndEmptyDiffer() throws {
     let columns: [[Spelling]] = [[nil, [], nil, []], [[], [], [], []], [nil, nil, nil, nil]]

@@ -98,6 +98,59 @@ import Testing
     }
   }
 
+  /// A number's digits one by one, with a point before the last `scale`.
+  private static func spelledSlowly(_ mantissa: Int64, scale: Int) -> String {
+    var digits = String(mantissa.magnitude)
+    while digits.count <= scale { digits = "0" + digits }
+    let whole = digits.dropLast(scale)
+    let sign = mantissa < 0 ? "-" : ""
+    return sign + (scale == 0 ? digits : whole + "." + digits.suffix(scale))
+  }
+
+  /// The same without zeros at the end of the fraction.
+  private static func trimmedSlowly(_ mantissa: Int64, scale: Int) -> String {
+    var text = spelledSlowly(mantissa, scale: scale)
+    if scale == 0 { return text }
+    while text.last == "0" { text.removeLast() }
+    if text.last == "." { text.removeLast() }
+    return text
+  }
+
+  private static func written(_ write: (UnsafeMutableRawPointer) -> Int) -> String {
+    // What is written behind the number does not matter.
+    var room = [UInt8](repeating: 0x39, count: NumberSpelling.capacity)
+    let length = room.withUnsafeMutableBytes { $0.baseAddress.map(write) ?? 0 }
+    return String(decoding: room.prefix(length), as: UTF8.self)
+  }
+
+  @Test(
+    "Numbers of every length are written with a point at every place, and without zeros at the end")
+  func writing() {
+    var random = SplitMix64(seed: 3)
+    var mantissas: [Int64] = [0, 1, -1, 9, 10, .max, .min, .min + 1]
+    var power: Int64 = 1
+    for length in 1...18 {
+      mantissas += [power, power - 1, power + 1, -power, 5 * power]
+      // Zeros at the end, in the middle and at the beginning of each half of the digits.
+      for _ in 0..<Effort.rounds(20, long: 20_000) {
+        let number = Int64.random(in: 0...power, using: &random)
+        let zeros = Int.random(in: 0..<length, using: &random)
+        let cut = (0..<zeros).reduce(Int64(1)) { part, _ in part * 10 }
+        mantissas += [number, -number, number / cut * cut, -(number / cut * cut)]
+      }
+      power *= 10
+    }
+    for mantissa in mantissas {
+      for scale in 0...ScaledNumber.maximumScale {
+        let number = ScaledNumber(mantissa: mantissa, scale: UInt8(scale))
+        let found = Self.written { NumberSpelling.write(number, to: $0) }
+        let trimmed = Self.written { NumberSpelling.writeTrimmed(mantissa, scale: scale, to: $0) }
+        #expect(found == Self.spelledSlowly(mantissa, scale: scale), "\(mantissa), \(scale)")
+        #expect(trimmed == Self.trimmedSlowly(mantissa, scale: scale), "\(mantissa), \(scale)")
+      }
+    }
+  }
+
   /// The spelling of a double is that of Swift, also where it is computed otherwise.
   private static func expectDescribed(_ double: Double) {
     let spelled = String(decoding: Value.double(double).spelling, as: UTF8.self)

@@ -190,6 +190,23 @@ import TestSupport
     }
   }
 
+  @Test("Each day of the calendar follows the one before it")
+  func everyDay() throws {
+    var (year, month, day) = (0, 1, 1)
+    for days in CalendarDate.range {
+      let date = try #require(CalendarDate(daysSince1970: Int(days)))
+      let parts = date.parts
+      guard parts == (year, month, day) else {
+        Issue.record("\(days): \(parts), not \((year, month, day))")
+        return
+      }
+      day += 1
+      if day > CalendarDate.length(month: month, year: year) { (month, day) = (month + 1, 1) }
+      if month > 12 { (year, month) = (year + 1, 1) }
+    }
+    #expect(year == 10_000)
+  }
+
   @Test("A value fits a type only if nothing is lost; NaN, infinities and type names come back")
   func valuesFitTheirOwnTypeOnly() {
     #expect(Value.null.fits(.int) && Value.int(1).fits(.int) && !Value.double(1).fits(.int))

@@ -209,15 +209,15 @@ import Testing
       for (number, exporter) in try exporters().enumerated() {
         let expected = try Self.twin(exporter, table)
         let rows = try exporter.query.count(in: table)
-        for (threads, leafBytes) in [(1, 1 << 24), (2, 1 << 24), (3, 1 << 24), (2, 100_000)] {
+        for (threads, pieceBytes) in [(1, 1 << 24), (2, 1 << 24), (3, 1 << 24), (2, 100_000)] {
           var exporter = exporter
           exporter.threads = threads
-          exporter.leafBytes = leafBytes
+          exporter.pieceBytes = pieceBytes
           var written: [UInt8] = []
           let count = try exporter.run(table) { written += Array($0) }
           #expect(
             written == expected && count == rows,
-            "seed \(seed), exporter \(number), \(threads) threads, \(leafBytes) bytes")
+            "seed \(seed), exporter \(number), \(threads) threads, \(pieceBytes) bytes")
         }
       }
     }

@@ -1,0 +1,132 @@
+import TestSupport
+import Testing
+
+@testable import Engine
+
+/// Rows of a leaf that are read some at a time.
+@Suite struct WindowReaderTests {
+  private static let rows = 20_000
+
+  /// Rows of a text of many entries, one of few, a number and a text of its own, with one change at the end.
+  private static func spelled(_ row: Int) -> [String] {
+    [
+      "name \(row % 3001) of many", row % 5 == 0 ? "" : "kind \(row % 7)", "\(row * 3)",
+      "row \(row)",
+    ]
+  }
+
+  private static func database(_ path: String) throws -> Database {
+    let database = try Database(path: path)
+    try database.write { transaction in
+      let table = try transaction.createTable(
+        "t",
+        columns: [
+          Column("name", .text), Column("kind", .text), Column("number", .int),
+          Column("row", .text),
+        ])
+      for row in 0..<rows {
+        let spelled = spelled(row)
+        try table.insert([
+          .text(spelled[0]), .text(spelled[1]), .int(Int64(row * 3)), .text(spelled[3]),
+        ])
+      }
+    }
+    return database
+  }
+
+  /// The chosen rows of some leaves in some ranges, in order.
+  private static func read(
+    _ reader: WindowReader, _ leaf: Leaf, _ chosen: RowBits, _ ranges: [Range<Int>]
+  ) throws -> [[String]] {
+    var found: [[String]] = []
+    for range in ranges {
+      try reader.read(leaf, chosen, in: range, withKeys: true) { window, first in
+        for row in 0..<window.count {
+          found.append(
+            (0..<reader.columnCount).map { column in
+              window.field(row, column).map { String(decoding: $0, as: UTF8.self) } ?? "null"
+            })
+          // Objects are numbered from 1.
+          #expect(window.keys[row] == Int64(first + Int(window.rows[row]) + 1))
+        }
+      }
+    }
+    return found
+  }
+
+  @Test(
+    "Parts of a leaf, some or all rows of them, are what the whole leaf has", arguments: [1, 3, 90])
+  func parts(everyNth: Int) throws {
+    let folder = TemporaryFolder()
+    let database = try Self.database(folder.path("d.sheaf"))
+    _ = try database.compact()
+    let table = try database.snapshot().table("t")
+    let reader = WindowReader(columnIDs: try table.schema.columnIDs)
+    var leaves: [Leaf] = []
+    try table.walkLeaves { leaf in
+      leaves.append(leaf)
+      return true
+    }
+    let leaf = try #require(leaves.first)
+    #expect(leaves.count == 1 && leaf.rowCount == Self.rows)
+    let chosen = RowBits(count: leaf.rowCount) { $0 % everyNth == 0 }
+    let all = (0..<Self.rows).filter { $0 % everyNth == 0 }
+    let ranges = [0..<Self.rows, 512..<4608, 4608..<4609, 100..<9000, 19_999..<30_000, 7..<7]
+    for range in ranges {
+      let expected = all.filter { range.contains($0) }.map(Self.spelled)
+      let found = try Self.read(reader, leaf, chosen, [range])
+      #expect(found == expected, "\(range)")
+      let parts = range.lowerBound..<min(range.upperBound, Self.rows)
+      let pieces = stride(from: parts.lowerBound, to: parts.upperBound, by: 777).map {
+        $0..<min($0 + 777, parts.upperBound)
+      }
+      #expect(try Self.read(reader, leaf, chosen, pieces) == expected, "\(range) in pieces")
+      #expect(chosen.population(range) == expected.count)
+    }
+    try database.close()
+  }
+
+  @Test("A reader goes from one leaf to another, to the same one of a later version, and back")
+  func leaves() throws {
+    let folder = TemporaryFolder()
+    let database = try Self.database(folder.path("d.sheaf"))
+    _ = try database.compact()
+    let before = try database.snapshot()
+    try database.write { transaction in
+      try transaction.table("t").update(5, ["name": .text("another, \"odd\" one")])
+      _ = try transaction.table("t").delete(9)
+    }
+    let after = try database.snapshot()
+    func leaf(_ snapshot: Snapshot) throws -> Leaf {
+      var found: Leaf?
+      try snapshot.table("t").walkLeaves { leaf in
+        found = leaf
+        return false
+      }
+      return try #require(found)
+    }
+    let (old, new) = (try leaf(before), try leaf(after))
+    let reader = WindowReader(columnIDs: try before.table("t").schema.columnIDs)
+    for _ in 0..<2 {
+      for (leaf, isNew) in [(old, false), (new, true)] {
+        let chosen = RowBits(count: leaf.rowCount, all: true)
+        var found: [String] = []
+        for range in [0..<10, 10..<600] {
+          try reader.read(leaf, chosen, in: range, withKeys: false) { window, _ in
+            for row in 0..<window.count {
+              found.append(
+                window.field(row, 0).map { String(decoding: $0, as: UTF8.self) } ?? "null")
+            }
+          }
+        }
+        var expected = (0..<601).map { Self.spelled($0)[0] }
+        if isNew {
+          expected[4] = "another, \"odd\" one"
+          expected.remove(at: 8)
+        }
+        #expect(found == Array(expected.prefix(600)))
+      }
+    }
+    try database.close()
+  }
+}
