@@ -212,8 +212,8 @@ package enum System {
     if failed { throw SystemError(operation: "flush", path: path, code: errno) }
   }
 
-  /// Lets the system begin to write a part of a file to the disk, so that `flush` finds less to do. What fails
-  /// here is reported by `flush`.
+  /// Lets the system begin to write a part of a file to the disk, so that `flush` finds less to do. What
+  /// fails here is reported by `flush`.
   package static func beginFlush(_ descriptor: Int32, _ range: Range<Int>) {
     #if !canImport(Darwin)
       // Only begins to write, and so changes nothing in what a later flush reports.

@@ -35,8 +35,8 @@ package final class WindowReader {
   /// - Parameters:
   ///   - range: the rows of the leaf that are read; nil: all.
   ///   - body: also receives the row to which the window's `rows` are relative.
-  /// - Complexity: O(rows), and O(entries of dictionaries) once for calls that follow each other with the same
-  ///   leaf of a file.
+  /// - Complexity: O(rows), and O(entries of dictionaries) once for calls that follow each other with the
+  ///   same leaf of a file.
   package func read(
     _ leaf: Leaf, _ chosen: RowBits, in range: Range<Int>? = nil, withKeys: Bool,
     _ body: (ResultWindow, _ firstRow: Int) throws -> Void

@@ -82,8 +82,8 @@ package final class ReplacementFile {
     System.close(descriptor)
   }
 
-  /// Adds bytes at the end of a file to which nothing else is written. They are on their way to the disk while
-  /// more are added, so that `putInPlace` waits for less.
+  /// Adds bytes at the end of a file to which nothing else is written. They are on their way to the disk
+  /// while more are added, so that `putInPlace` waits for less.
   ///
   /// - Throws: `SystemError`.
   package func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {

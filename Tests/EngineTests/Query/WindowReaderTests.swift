@@ -16,7 +16,7 @@ import Testing
   }
 
   private static func database(_ path: String) throws -> Database {
-    let database = try Database(path: path)
+    let database = try Database.open(path)
     try database.write { transaction in
       let table = try transaction.createTable(
         "t",
@@ -61,7 +61,7 @@ import Testing
     let database = try Self.database(folder.path("d.sheaf"))
     _ = try database.compact()
     let table = try database.snapshot().table("t")
-    let reader = WindowReader(columnIDs: try table.schema.columnIDs)
+    let reader = WindowReader(columnIDs: table.schema.columnIDs)
     var leaves: [Leaf] = []
     try table.walkLeaves { leaf in
       leaves.append(leaf)
