@@ -12,6 +12,9 @@ package final class ResultReader {
   /// The indices of the columns that make rows distinct; empty for a query that is not distinct.
   private let distinctIndices: [Int]
   private let scan = LeafScan()
+  /// Whether what is read of a large file is released again, since mapped pages count as the process's
+  /// memory. A query that follows would have to map it anew.
+  package var releasesMemory = false
 
   /// - Parameters:
   ///   - readsColumns: false when no values are needed.
@@ -185,7 +188,10 @@ package final class ResultReader {
     var skipped = 0
     var left = query.limit ?? .max
     if left == 0 { return }
+    let tree = releasesMemory ? (table as? Table)?.tree : nil
+    var mapped = tree.flatMap { $0.end > MappedRange.largeFile ? MappedRange($0.blocks) : nil }
     try forEachDistinctLeaf { leaf, rows in
+      if let tree { mapped?.add(leaf: leaf.entry, end: tree.end) }
       var rows = rows
       var population = rows.population
       if skipped < query.offset || population > left {

@@ -62,11 +62,13 @@ public struct TableExporter {
   ///   - write: called with the next bytes of the output, in order. An error that it throws ends the export
   ///     and is rethrown.
   /// - Returns: the number of objects written.
-  /// - Complexity: that of the query. Memory: two clusters a processor, unless the query sorts.
+  /// - Complexity: that of the query. Memory: the text of two pieces of the table a processor, each of up to
+  ///   16 MiB where fields are long, unless the query sorts.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
   @discardableResult
   public func run(_ table: Table, write: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
     let reader = try ResultReader(query, table)
+    reader.releasesMemory = true
     guard threads > 1, !reader.isSorted, let team = ExportTeam(threads, rows: table.count) else {
       return try run(reader, write: write)
     }

@@ -1,3 +1,4 @@
+import Base
 import TestSupport
 import Testing
 
@@ -18,15 +19,16 @@ import Testing
   private static func database(_ path: String) throws -> Database {
     let database = try Database.open(path)
     try database.write { transaction in
-      let table = try transaction.createTable(
+      try transaction.createTable(
         "t",
         columns: [
           Column("name", .text), Column("kind", .text), Column("number", .int),
           Column("row", .text),
         ])
+      let table = try transaction.table("t")
       for row in 0..<rows {
         let spelled = spelled(row)
-        try table.insert([
+        _ = try table.insert([
           .text(spelled[0]), .text(spelled[1]), .int(Int64(row * 3)), .text(spelled[3]),
         ])
       }
@@ -126,6 +128,63 @@ import Testing
         }
         #expect(found == Array(expected.prefix(600)))
       }
+    }
+    try database.close()
+  }
+}
+
+/// Memory of a large file that is given back while the file is read.
+@Suite struct ReleasedMemoryTests {
+  /// Counts the bytes that are forgotten.
+  private final class ForgettingStorage: Storage, @unchecked Sendable {
+    // @unchecked: guarded by `lock`.
+    private let storage = RecordingStorage(isRecording: false)
+    private let lock = Lock()
+    private var sum = 0
+    var forgotten: Int { lock.withLock { sum } }
+    var path: String { storage.path }
+    func length() -> Int { storage.length() }
+    func resize(to length: Int) throws(SystemError) { try storage.resize(to: length) }
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+      try storage.write(bytes, at: offset)
+    }
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+      storage.read(into: buffer, at: offset)
+    }
+    func flush() { storage.flush() }
+    func view(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
+      storage.view(at: offset, count: count)
+    }
+    func forget(_ range: Range<Int>) { lock.withLock { sum += range.count } }
+  }
+
+  @Test("A query whose results are written once gives a large file's pages back, others do not")
+  func onlyWhereItIsAskedFor() throws {
+    let storage = ForgettingStorage()
+    let database = try Database.open(storage: storage)
+    var random = SplitMix64(seed: 1)
+    try database.write { try $0.createTable("t", columns: [Column("text", .text)]) }
+    for _ in 0..<17 {
+      // Of bytes that no code makes shorter: 68 MB together.
+      let text = (0..<1 << 22).map { _ in UInt8.random(in: 33...126, using: &random) }
+      try database.write {
+        _ = try $0.table("t").insert([.text(String(decoding: text, as: UTF8.self))])
+      }
+    }
+    let table = try database.snapshot().table("t")
+    #expect(table.tree.end > MappedRange.largeFile)
+    let before = storage.forgotten
+    for releases in [false, true] {
+      let reader = try ResultReader(Query(), table)
+      reader.releasesMemory = releases
+      var rows = 0
+      try reader.walkChosenLeaves { _, chosen in
+        rows += chosen.population
+        return true
+      }
+      #expect(rows == 17)
+      // All but the last ones.
+      #expect(releases ? storage.forgotten - before > 48 << 20 : storage.forgotten == before)
     }
     try database.close()
   }

@@ -234,7 +234,7 @@ import Testing
     let table = try database.snapshot().table("t")
     var exporter = TableExporter()
     exporter.threads = 3
-    for allowed in 0..<6 {
+    for allowed in 0..<4 {
       var calls = 0
       #expect(throws: Full.self) {
         try exporter.run(table) { _ in
