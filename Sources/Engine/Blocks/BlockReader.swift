@@ -5,16 +5,28 @@ import Base
 /// Thread rule: any thread.
 package final class BlockReader: Sendable {
   package let storage: any Storage
-  private let verified: VerifiedTable
+  /// Nil: nothing is remembered.
+  private let verified: VerifiedTable?
   /// The blocks that this process wrote last.
-  let recent = RecentBlocks()
+  let recent: RecentBlocks
   /// State about blocks that readers of single objects have built, kept for the next reader. It points into
   /// the file, so it must not outlive this object.
-  package let known = Pool()
+  package let known: Pool
 
   package init(storage: any Storage) throws(SystemError) {
     self.storage = storage
     verified = try VerifiedTable(path: storage.path)
+    recent = RecentBlocks()
+    known = Pool()
+  }
+
+  /// A reader of the same file that remembers no block as verified: for a walk over a file, which reads each
+  /// block once. The memory for what it would remember costs more than the walk.
+  package init(forWalking reader: BlockReader) {
+    storage = reader.storage
+    verified = nil
+    recent = reader.recent
+    known = reader.known
   }
 
   /// The bytes of a block whose checksum covers all of it.
@@ -96,7 +108,7 @@ package final class BlockReader: Sendable {
   package func verify(_ bytes: UnsafeRawBufferPointer, offset: Int, checksum: UInt64)
     throws(BlockError)
   {
-    let parts = verified.parts(offset: offset, checksum: checksum)
+    let parts = VerifiedParts(table: verified, offset: offset, checksum: checksum)
     if parts.contains(0) { return }
     guard Checksum.of(bytes) == checksum else {
       throw BlockError(
@@ -108,7 +120,7 @@ package final class BlockReader: Sendable {
 
   /// The parts of a block that are verified.
   package func verifiedParts(of reference: BlockReference) -> VerifiedParts {
-    verified.parts(offset: Int(reference.offset), checksum: reference.checksum)
+    VerifiedParts(table: verified, offset: Int(reference.offset), checksum: reference.checksum)
   }
 }
 

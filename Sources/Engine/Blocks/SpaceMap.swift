@@ -79,8 +79,15 @@ package final class SpaceMap {
   /// the file's length claims.
   package func reserve(pages count: Int) {
     let count = min(count, 1 << 20)
-    filled.reserveCapacity(count)
-    birth.reserveCapacity(count)
+    Self.reserve(&filled, count)
+    Self.reserve(&birth, count)
+  }
+
+  private static func reserve<Element>(_ array: inout [Element], _ count: Int) {
+    array.reserveCapacity(count)
+    // All of it is about to be used. Page by page, at its first use, that takes longer.
+    let bytes = array.capacity * MemoryLayout<Element>.stride
+    array.withUnsafeMutableBytes { System.makePresent($0.baseAddress, count: bytes) }
   }
 
   /// While building: counts blocks of the newest version. `finishCounting` then removes their pages from the

@@ -24,11 +24,6 @@ package final class VerifiedTable: @unchecked Sendable {
 
   deinit { System.unmap(table, length: Self.entryCount * 8) }
 
-  /// The parts of the block with a reference of this offset and checksum.
-  package func parts(offset: Int, checksum: UInt64) -> VerifiedParts {
-    VerifiedParts(table: self, offset: offset, checksum: checksum)
-  }
-
   /// The word for a block, and the upper 48 bits that it has while it belongs to that block.
   fileprivate func entry(_ identity: UInt64) -> (word: AtomicWord, tag: UInt64) {
     let mixed = identity &* 0xD6E8_FEB8_6659_FD93
@@ -44,16 +39,21 @@ package final class VerifiedTable: @unchecked Sendable {
 ///
 /// Thread rule: any thread.
 package struct VerifiedParts: Sendable {
-  private let table: VerifiedTable
+  private let table: VerifiedTable?
   private let identity: UInt64
 
-  fileprivate init(table: VerifiedTable, offset: Int, checksum: UInt64) {
+  /// The parts of the block with a reference of this offset and checksum.
+  ///
+  /// - Parameter table: nil: none is verified, or remembered.
+  package init(table: VerifiedTable?, offset: Int, checksum: UInt64) {
     self.table = table
     identity = checksum ^ (UInt64(truncatingIfNeeded: offset) &* 0x9E37_79B9_7F4A_7C15)
   }
 
   @inline(__always)
-  private func entry(_ part: Int) -> (word: AtomicWord, tag: UInt64, bit: UInt64) {
+  private func entry(
+    _ part: Int, in table: VerifiedTable
+  ) -> (word: AtomicWord, tag: UInt64, bit: UInt64) {
     let group = UInt64(truncatingIfNeeded: part >> 4) &* 0xA24B_AED4_963E_E407
     let (word, tag) = table.entry(identity ^ group)
     return (word, tag, 1 << UInt64(truncatingIfNeeded: part & 15))
@@ -61,14 +61,16 @@ package struct VerifiedParts: Sendable {
 
   /// Returns whether the part was inserted and has not been displaced.
   package func contains(_ part: Int) -> Bool {
-    let (word, tag, bit) = entry(part)
+    guard let table else { return false }
+    let (word, tag, bit) = entry(part, in: table)
     let value = word.load()
     return value & ~0xFFFF == tag && value & bit != 0
   }
 
   /// Inserts a part whose bytes have matched their checksum.
   package func insert(_ part: Int) {
-    let (word, tag, bit) = entry(part)
+    guard let table else { return }
+    let (word, tag, bit) = entry(part, in: table)
     let value = word.load()
     // A bit that another thread sets meanwhile may be lost; its part is then hashed again.
     word.store((value & ~0xFFFF == tag ? value : tag) | bit)

@@ -58,16 +58,18 @@ struct SymbolMatcher: ~Copyable {
   /// Walking a longer chain takes more time than one lookup for each length of its symbols.
   private static let longestChain = 4
 
-  private var slots = Scratch<Slot>(capacity: headCount + SymbolTable.Width.wide.maximumCount)
-  private var chains = Scratch<Chain>(capacity: headCount)
+  // Without memory before the first symbols are loaded: small imports load none.
+  private var slots = Scratch<Slot>(capacity: 0)
+  private var chains = Scratch<Chain>(capacity: 0)
   private var exact = ExactSymbols()
   /// For each two bytes, first one low: `code | length << 12`.
-  private var pairs = Scratch<UInt16>(capacity: 1 << 16)
-  private var symbols = Scratch<Symbol>(capacity: SymbolTable.Width.wide.maximumCount)
+  private var pairs = Scratch<UInt16>(capacity: 0)
+  private var symbols = Scratch<Symbol>(capacity: 0)
   private(set) var count = 0
   private(set) var width = SymbolTable.Width.narrow
 
-  init() { load([], width: .narrow) }
+  /// A matcher that must be loaded before it is used.
+  init() {}
 
   /// The code of byte 0 when it has no symbol.
   private var byteBase: Int { width == .narrow ? 256 : 0 }
@@ -85,6 +87,11 @@ struct SymbolMatcher: ~Copyable {
   mutating func load(_ list: borrowing [Symbol], width: SymbolTable.Width) {
     self.width = width
     count = list.count
+    let most = SymbolTable.Width.wide.maximumCount
+    _ = slots.reserve(Self.headCount + most)
+    _ = chains.reserve(Self.headCount)
+    _ = pairs.reserve(1 << 16)
+    _ = symbols.reserve(most)
     for index in 0..<count { symbols.pointer[index] = list[index] }
     slots.pointer.update(repeating: .empty, count: Self.headCount)
     loadPairs()

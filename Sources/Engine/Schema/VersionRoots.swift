@@ -121,6 +121,7 @@ extension SpaceMap {
     locked: [ClosedRange<UInt64>] = []
   ) throws -> SpaceMap {
     let space = SpaceMap(version: newest.version)
+    let blocks = BlockReader(forWalking: blocks)
     let length = try blocks.storage.length()
     space.reserve(pages: Layout.pages(holding: length))
     try space.countNewest(newest, blocks)
