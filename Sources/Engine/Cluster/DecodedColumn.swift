@@ -19,6 +19,8 @@ package final class DecodedColumn {
   @exclusivity(unchecked) private var codes = CodeTable()
   /// Text of the cluster that the spans point into; nil when they point into the arena.
   @exclusivity(unchecked) private var stored: UnsafeRawBufferPointer?
+  /// Whether other parts of the column will follow.
+  @exclusivity(unchecked) private var hasNext = false
   /// What is decoded of the entries of a dictionary.
   @exclusivity(unchecked) private var entries = Entries.none
   @exclusivity(unchecked) private var length = 0
@@ -73,17 +75,27 @@ package final class DecodedColumn {
     return UnsafeRawBufferPointer(start: base + Int(span.offset), count: Int(span.length))
   }
 
+  /// How the rows that are decoded relate to others of their column.
+  package enum Part {
+    /// No other rows will be decoded, or in no relation to these.
+    case only
+    /// Other parts follow. If rows are changed, the text of a dictionary is copied as a whole.
+    case first
+    /// The last call was for the first or another part of the same column. Entries of a dictionary are not
+    /// decoded again, whatever rows were changed since.
+    case next
+  }
+
   /// Decodes the rows of `range` that the column has.
   ///
-  /// - Parameter continuing: whether the last call was for the same column, and nothing was changed since.
-  ///   Entries of a dictionary are then not decoded again.
-  /// - Complexity: O(rows + entries of a dictionary).
-  package func decode(_ column: ColumnReader, rows range: Range<Int>, continuing: Bool = false) {
+  /// - Complexity: O(rows + entries of a dictionary); for the next part O(rows).
+  package func decode(_ column: ColumnReader, rows range: Range<Int>, part: Part = .only) {
     let rows = range.clamped(to: 0..<column.rowCount)
     count = rows.count
-    codes.isKept = continuing
+    codes.isKept = part == .next
+    hasNext = part != .only
     let spans = room.reserve(rows.count)
-    if continuing, entries != .none, case .dictionary(let dictionary) = column.body {
+    if part == .next, entries != .none, case .dictionary(let dictionary) = column.body {
       return decode(dictionary, rows, spans)
     }
     arena.removeAll()
@@ -149,7 +161,6 @@ package final class DecodedColumn {
   /// - Complexity: O(length); when the spans point to text in the cluster, the first call copies all of it.
   package func replace(_ index: Int, with spelling: UnsafeRawBufferPointer?) {
     guard index >= 0, index < count else { return }
-    forgetEntries()
     guard let spelling else {
       room.pointer[index] = .null
       return
@@ -170,8 +181,11 @@ package final class DecodedColumn {
 
   /// Copies the cluster's text that the spans use into the arena, once, however many rows share it.
   private func copyStored() {
-    guard let source = stored?.baseAddress else { return }
-    stored = nil
+    guard let stored, let source = stored.baseAddress else { return }
+    self.stored = nil
+    // The entries of a dictionary are the text from its beginning on.
+    if entries != .none, hasNext { return arena.append(source, count: stored.count) }
+    forgetEntries()
     var low = Int.max
     var high = 0
     for span in spans where !span.isNull {
@@ -190,7 +204,6 @@ package final class DecodedColumn {
   /// - Parameter row: called with 0 to `removed` - 1; returns the rows, ascending.
   package func remove(_ removed: Int, _ row: (Int) -> Int) {
     if removed == 0 { return }
-    forgetEntries()
     let spans = room.pointer
     var kept = 0
     var next = 0

@@ -8,7 +8,7 @@ package final class WindowReader {
   /// The leaf whose columns are open. Kept, since what they point to is valid as long as it exists.
   private var opened: Leaf?
   private var columns: [LeafColumn] = []
-  /// Whether something was decoded of the open columns.
+  /// Whether a first part was decoded of the open columns.
   private var isContinued = false
   /// The numbers of the rows of a window of which all rows are chosen.
   private var allRows: [Int32] = []
@@ -57,9 +57,11 @@ package final class WindowReader {
       let end = min((start / size + 1) * size, bound)
       let rows = isFull ? all(end - start) : Self.rows(chosen, start..<end)
       for (column, decoded) in zip(columns, decoded) {
-        column.decode(rows: start..<end, into: decoded, continuing: isContinued)
+        column.decode(
+          rows: start..<end, into: decoded,
+          part: isDense ? isContinued ? .next : .first : .only)
       }
-      isContinued = true
+      isContinued = isDense
       let window = ResultWindow(
         rows: rows, keys: keys.map { keys in rows.map { keys.key(Int($0) + start) } } ?? [],
         columns: try decoded.map { column in

@@ -191,12 +191,12 @@ package struct LeafColumn {
 
   /// Decodes the spellings of some rows.
   ///
-  /// - Parameter continuing: whether the last call with `decoded` was for this column.
+  /// - Parameter part: how the rows relate to those of the last call with `decoded`.
   package func decode(
-    rows: Range<Int>, into decoded: DecodedColumn, continuing: Bool = false
+    rows: Range<Int>, into decoded: DecodedColumn, part: DecodedColumn.Part = .only
   ) {
     guard let changes, let overlay else {
-      decoded.decode(reader, rows: rows, continuing: continuing)
+      decoded.decode(reader, rows: rows, part: part)
       return
     }
     let rows = rows.clamped(to: 0..<rowCount)
@@ -206,7 +206,7 @@ package struct LeafColumn {
     }
     let first = overlay.baseRow(rows.lowerBound)
     let end = overlay.baseRow(rows.upperBound - 1) + 1
-    decoded.decode(reader, rows: first..<end)
+    decoded.decode(reader, rows: first..<end, part: part)
     changes.forEachChange(first..<end) { row, spelling in
       decoded.replace(row - first, with: spelling)
     }
