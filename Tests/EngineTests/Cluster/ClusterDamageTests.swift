@@ -136,7 +136,8 @@ import TestSupport
   @Test("Each column's checksum is compared once")
   func segmentsAreHashedOnce() throws {
     let cluster = try encode([[[65], [66]]], keyOffsets: [0, 9])
-    let parts = try VerifiedTable(path: "").parts(offset: 8192, checksum: cluster.headerChecksum)
+    let parts = VerifiedParts(
+      table: try VerifiedTable(path: ""), offset: 8192, checksum: cluster.headerChecksum)
     try cluster.bytes.withUnsafeBytes { bytes in
       let reader = try ClusterReader(bytes, verified: parts)
       #expect(!parts.contains(1) && !parts.contains(2))
@@ -162,7 +163,7 @@ import TestSupport
     // 40 parts take three words; 300,000 blocks more than the table has.
     for _ in 0..<300_000 {
       let block = [random.next() % 100_000 * 4096, random.next() % 4, random.next() % 40]
-      let parts = table.parts(offset: Int(block[0]), checksum: block[1])
+      let parts = VerifiedParts(table: table, offset: Int(block[0]), checksum: block[1])
       if parts.contains(Int(block[2])) { #expect(known.contains(block), "\(block)") }
       parts.insert(Int(block[2]))
       known.insert(block)
