@@ -25,7 +25,7 @@ package final class KeyScout {
   private static let mostPiecesToSkip = 16
   private static let mostTouched = 4 << 20
   /// The number of keys looked up before pages are released: releasing them costs as much as some lookups.
-  private static let mostTogether = 128
+  private static let mostTogether = 512
   /// Reading a place also maps its surroundings, 64 KiB on Linux.
   private static let surroundings = 64 << 10
 
