@@ -3,11 +3,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Begins to load the bytes at an address, valid or not, into the processor's cache.
-static inline __attribute__((always_inline)) void sheaf_prefetch(const void *address) {
-  __builtin_prefetch(address);
-}
-
 #if defined(__x86_64__)
 #include <emmintrin.h>
 

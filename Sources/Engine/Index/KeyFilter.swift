@@ -11,10 +11,6 @@ package struct KeyFilter: Sendable {
   /// About one absent code in two hundred passes. With 10 bits in single words it was one in thirty, and
   /// looking these up took a considerable part of an import's time at 10,000,000 keys.
   private static let bitsEach = 12
-  /// About one in a thousand, where a filter stays small: looking these up took 4% of an import's time.
-  private static let moreBitsEach = 16
-  /// Fewer codes have the larger number of bits.
-  private static let fewCodes = 1 << 20
   private static let blockWords = 4
   private var words: [UInt64]
 
@@ -25,7 +21,7 @@ package struct KeyFilter: Sendable {
 
   /// Bytes of memory for a number of codes: whole blocks.
   package static func byteCount(_ capacity: Int) -> Int {
-    (max(capacity, 0) / 64 + 1) * (capacity < fewCodes ? moreBitsEach : bitsEach) * 8
+    (max(capacity, 0) / 64 + 1) * bitsEach * 8
   }
 
   package var byteCount: Int { words.count * 8 }
@@ -63,17 +59,13 @@ package struct KeyFilter: Sendable {
   }
 
   /// Returns false when the code was never inserted.
-  ///
-  /// All words are tested, without a branch between them, so that a processor reads the blocks of several
-  /// codes at a time.
-  @inline(__always)
   package func mayContain(_ code: Int64) -> Bool {
-    words.withUnsafeBufferPointer { words in
-      let (word, places) = Self.place(code, words: words.count)
-      let missing =
-        Self.bits(places, 0) & ~words[word] | Self.bits(places, 1) & ~words[word &+ 1]
-        | Self.bits(places, 2) & ~words[word &+ 2] | Self.bits(places, 3) & ~words[word &+ 3]
-      return missing == 0
+    let (word, places) = Self.place(code, words: words.count)
+    // Each word excludes at least half of the remaining absent codes.
+    for number in 0..<Self.blockWords {
+      let bits = Self.bits(places, UInt64(truncatingIfNeeded: number))
+      if words[word &+ number] & bits != bits { return false }
     }
+    return true
   }
 }

@@ -251,13 +251,6 @@ package final class KeyIndex {
 
   // MARK: Changing
 
-  /// Begins to load the memory for the entry of a code that will be added soon: entries of random codes are
-  /// in no cache.
-  @inline(__always)
-  package func expect(_ code: Int64) {
-    if recentIsReady { recent.expect(code) }
-  }
-
   /// Adds the entry of an object.
   package func add(_ entry: IndexEntry) {
     runSet.add(entry)

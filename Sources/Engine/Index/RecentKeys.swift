@@ -1,5 +1,3 @@
-internal import ByteMasks
-
 /// The newest entries of an index in memory: those of its small runs, and those that the open transaction has
 /// added. It is a hash table, so that looking up a key does not search every small run.
 ///
@@ -27,11 +25,6 @@ package final class RecentKeys {
   /// the checks would cost as much as a lookup.
   @exclusivity(unchecked) private var places: [IndexEntry] = []
   @exclusivity(unchecked) private var used = 0
-  /// A bit for each entry, by more bits of its hash than places have. Most codes that are looked up are new:
-  /// their bits are clear, and are in a nearer cache than the places.
-  @exclusivity(unchecked) private var marks: [UInt64] = []
-  /// The number of bits in `marks` for each place.
-  private static let marksEach = 16
   private static let free = IndexEntry(code: 0, object: -1)
 
   package init() {}
@@ -45,16 +38,6 @@ package final class RecentKeys {
     used = 0
     // The memory is kept, as it will be filled again.
     for index in places.indices { places[index] = Self.free }
-    for index in marks.indices { marks[index] = 0 }
-  }
-
-  /// Begins to load the place of an entry that will be inserted soon.
-  @inline(__always)
-  func expect(_ code: Int64) {
-    places.withUnsafeBufferPointer { places in
-      guard let base = places.baseAddress else { return }
-      sheaf_prefetch(base + Self.place(code, places.count &- 1))
-    }
   }
 
   package func insert(_ entry: IndexEntry) {
@@ -62,31 +45,11 @@ package final class RecentKeys {
     guard entry.object >= 0 else { return }
     if (used + 1) * 2 > places.count { grow() }
     Self.put(entry, into: &places)
-    Self.mark(entry.code, in: &marks)
     used += 1
   }
 
-  /// The upper bits are the better ones.
-  @inline(__always)
-  private static func hash(_ code: Int64) -> UInt64 {
-    (UInt64(bitPattern: code) &* 0x9E37_79B9_7F4A_7C15) &>> 20
-  }
-
-  @inline(__always)
   private static func place(_ code: Int64, _ mask: Int) -> Int {
-    Int(truncatingIfNeeded: hash(code)) & mask
-  }
-
-  /// The word of a code in `marks`, and its bit.
-  @inline(__always)
-  private static func mark(_ code: Int64, words: Int) -> (word: Int, bit: UInt64) {
-    let hash = hash(code)
-    return (Int(truncatingIfNeeded: hash &>> 6) & (words &- 1), 1 &<< (hash & 63))
-  }
-
-  private static func mark(_ code: Int64, in marks: inout [UInt64]) {
-    let (word, bit) = mark(code, words: marks.count)
-    marks[word] |= bit
+    Int(truncatingIfNeeded: (UInt64(bitPattern: code) &* 0x9E37_79B9_7F4A_7C15) >> 20) & mask
   }
 
   private static func put(_ entry: IndexEntry, into places: inout [IndexEntry]) {
@@ -99,18 +62,12 @@ package final class RecentKeys {
   private func grow() {
     let old = places
     places = [IndexEntry](repeating: Self.free, count: max(old.count * 2, 64))
-    marks = [UInt64](repeating: 0, count: places.count * Self.marksEach / 64)
-    for entry in old where entry.object >= 0 {
-      Self.put(entry, into: &places)
-      Self.mark(entry.code, in: &marks)
-    }
+    for entry in old where entry.object >= 0 { Self.put(entry, into: &places) }
   }
 
   /// Calls `body` with the object of each entry that has this code.
   package func find(_ code: Int64, _ body: (Int64) throws -> Void) rethrows {
     if used == 0 { return }
-    let (word, bit) = Self.mark(code, words: marks.count)
-    if marks[word] & bit == 0 { return }
     let mask = places.count &- 1
     var index = Self.place(code, mask)
     while places[index].object >= 0 {

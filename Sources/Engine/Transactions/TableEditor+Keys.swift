@@ -201,9 +201,6 @@ extension TableEditor {
     try spelling.withUnsafeBytes { try addKey($0, of: object) }
   }
 
-  /// The number of entries that are added while the memory of another one is loaded.
-  private static let keysAhead = 8
-
   /// Adds the primary keys of objects that will be added next and have consecutive keys.
   func addKeys(
     base: UnsafeRawPointer, _ keys: UnsafeBufferPointer<TextSpan>, codes: [Int64]? = nil,
@@ -218,9 +215,6 @@ extension TableEditor {
     let keyCode = schema.keyCode
     let index = index
     for (number, span) in keys.enumerated() {
-      if let codes, number &+ Self.keysAhead < codes.count {
-        index.expect(codes[number &+ Self.keysAhead])
-      }
       let code = codes?[number] ?? keyCode.code(span.bytes(from: base))
       index.add(IndexEntry(code: code, object: firstObject &+ Int64(number)))
     }
