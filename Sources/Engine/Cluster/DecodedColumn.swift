@@ -23,6 +23,7 @@ package final class DecodedColumn {
   @exclusivity(unchecked) private var hasNext = false
   /// What is decoded of the entries of a dictionary.
   @exclusivity(unchecked) private var entries = Entries.none
+  /// An upper bound of the bytes of all decoded rows together.
   @exclusivity(unchecked) private var length = 0
   /// The number of bytes of a dictionary's text that `allText` has tested, and the result.
   @exclusivity(unchecked) private var tested = 0
@@ -269,7 +270,7 @@ package final class DecodedColumn {
   }
 
   private enum Entries: Equatable {
-    /// None, or rows were changed since.
+    /// None, as the column has no dictionary, or nothing was decoded.
     case none
     /// With few rows and many entries, an entry is decompressed when a row first needs it.
     ///
