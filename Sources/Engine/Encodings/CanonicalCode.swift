@@ -90,8 +90,10 @@ struct CodeTable: ~Copyable {
   /// `symbol << 8 | length`; 0 for longer codes.
   private var entries = Scratch<UInt32>(capacity: 0)
   private var isLoaded = false
-  /// Whether the next code is the one that was loaded last: then `load` does nothing.
-  var isKept = false
+  /// Whether the codes that are loaded from now on are all the same: then only the first `load` does work.
+  var isKept = false {
+    didSet { if !isKept { isLoaded = false } }
+  }
 
   mutating func load(_ limits: CanonicalCode.Limits) {
     if isKept, isLoaded { return }

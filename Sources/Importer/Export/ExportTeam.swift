@@ -46,10 +46,10 @@ struct ExportTeam {
     try threads.run(size) { number in
       let worker = PieceFormatter(walk.windowReader(), formatter, buffers, mostBytes: pieceBytes)
       if number == 0 {
-        walk.run(queue) { piece in Result { try worker.format(piece) } }
+        walk.run(queue) { piece in .success(worker.format(piece)) }
       }
       while let (index, piece) = queue.take() {
-        queue.deliver(index, Result { try worker.format(piece) })
+        queue.deliver(index, .success(worker.format(piece)))
       }
     } meanwhile: {
       defer { queue.stop() }
@@ -60,9 +60,15 @@ struct ExportTeam {
           bytes.removeAll()
           buffers.put(bytes)
         case .tooMany(let rows):
-          try rows.read(own) { window in try stream.rows(window, write) }
+          do {
+            try rows.read(own) { window in try stream.rows(window, write) }
+          } catch {
+            try stream.end(write)
+            throw error
+          }
           try stream.end(write)
         }
+        if let failure = piece.failure { throw failure }
         written += piece.rowCount
       }
     }
@@ -79,6 +85,8 @@ private struct FormattedPiece: Sendable {
 
   let output: Output
   let rowCount: Int
+  /// The error that ended the piece; the output has the rows before it.
+  var failure: (any Error)?
 }
 
 /// Passes the query to the thread that runs it.
@@ -90,21 +98,22 @@ private final class Walk: @unchecked Sendable {
 
   func windowReader() -> WindowReader { reader.windowReader() }
 
-  /// Puts all rows into the queue, and ends it.
+  /// Puts all rows into the queue, or those before an error, and ends it.
   func run(
     _ queue: OrderedQueue<TablePiece, FormattedPiece>,
     help: (TablePiece) -> Result<FormattedPiece, any Error>
   ) {
+    var pieces = TablePieces(path: reader.path, columns: reader.columnIndices.count)
+    var failure: (any Error)?
     do {
-      var pieces = TablePieces(path: reader.path, columns: reader.columnIndices.count)
       try reader.walkChosenLeaves { leaf, rows in
         pieces.add(leaf, rows) { queue.put($0, help: help) }
       }
-      if let last = pieces.end() { _ = queue.put(last, help: help) }
-      queue.end()
     } catch {
-      queue.end(error)
+      failure = error
     }
+    if let last = pieces.end() { _ = queue.put(last, help: help) }
+    queue.end(failure)
   }
 }
 
@@ -126,16 +135,24 @@ private final class PieceFormatter {
     self.mostBytes = mostBytes
   }
 
-  func format(_ piece: TablePiece) throws -> FormattedPiece {
+  func format(_ piece: TablePiece) -> FormattedPiece {
     let output = buffers.take() as? FormattedBytes ?? FormattedBytes()
     var isWhole = true
-    try piece.read(reader) { window in
-      guard isWhole else { return }
-      let facts = formatter.facts(window)
-      let end = formatter.rows(window, facts, from: 0, to: output, limit: mostBytes)
-      isWhole = end == window.count
+    var failure: (any Error)?
+    do {
+      try piece.read(reader) { window in
+        guard isWhole else { return }
+        let facts = formatter.facts(window)
+        let end = formatter.rows(window, facts, from: 0, to: output, limit: mostBytes)
+        isWhole = end == window.count
+      }
+    } catch {
+      failure = error
     }
-    if isWhole { return FormattedPiece(output: .bytes(output), rowCount: piece.rowCount) }
+    if isWhole {
+      return FormattedPiece(output: .bytes(output), rowCount: piece.rowCount, failure: failure)
+    }
+    // Reading it again finds an error again, behind the rows before it.
     output.removeAll()
     buffers.put(output)
     return FormattedPiece(output: .tooMany(piece), rowCount: piece.rowCount)

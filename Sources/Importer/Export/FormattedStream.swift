@@ -26,9 +26,10 @@ struct FormattedStream {
     }
   }
 
-  /// Passes on the remaining output.
+  /// Passes on the remaining output, also when the rows behind it cannot be read. After an error of `write`
+  /// there is none.
   func end(_ write: (UnsafeRawBufferPointer) throws -> Void) throws {
+    defer { output.removeAll() }
     if output.count > 0 { try write(output.bytes) }
-    output.removeAll()
   }
 }

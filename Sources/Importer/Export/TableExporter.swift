@@ -64,7 +64,8 @@ public struct TableExporter {
   /// - Returns: the number of objects written.
   /// - Complexity: that of the query. Memory: the text of two pieces of the table a processor, each of up to
   ///   16 MiB where fields are long, unless the query sorts.
-  /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.damaged`.
+  /// - Throws: `QueryError`; `EngineError.noSuchColumn`; `.damaged`, after all objects before the damage were
+  ///   written.
   @discardableResult
   public func run(_ table: Table, write: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
     let reader = try ResultReader(query, table)
@@ -105,9 +106,14 @@ public struct TableExporter {
     let stream = FormattedStream(formatter(reader))
     if hasHeader { stream.header() }
     var written = 0
-    try reader.forEachWindow { window in
-      try stream.rows(window, write)
-      written += window.count
+    do {
+      try reader.forEachWindow { window in
+        try stream.rows(window, write)
+        written += window.count
+      }
+    } catch {
+      try stream.end(write)
+      throw error
     }
     try stream.end(write)
     return written
