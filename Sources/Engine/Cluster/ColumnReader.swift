@@ -221,9 +221,9 @@ package struct ColumnReader {
       return Double(integers.number(row))
     case .decimals(let decimals) where isPlain(row, decimals.marks):
       let number = decimals.number(row)
-      let exact = NumberSpelling.exactDouble(
+      let nearest = NumberSpelling.nearestDouble(
         number.mantissa.magnitude, exponent: 0 &- Int(number.scale))
-      return number.mantissa < 0 ? exact.map { -$0 } : exact
+      return number.mantissa < 0 ? nearest.map { -$0 } : nearest
     case .doubles(let doubles) where isPlain(row, doubles.marks):
       let double = doubles.number(row)
       return double.isFinite ? double : nil

@@ -162,10 +162,10 @@ package final class ColumnWindow {
         continue
       }
       let number = decimals.number(target[row], rows.lowerBound + row)
-      if let exact = NumberSpelling.exactDouble(
+      if let nearest = NumberSpelling.nearestDouble(
         number.mantissa.magnitude, exponent: 0 &- Int(number.scale))
       {
-        target[row] = Self.bits(number.mantissa < 0 ? -exact : exact)
+        target[row] = Self.bits(number.mantissa < 0 ? -nearest : nearest)
       } else {
         let value = try column.value(rows.lowerBound + row, as: reading)
         if case .double(let double) = value { target[row] = Self.bits(double) }

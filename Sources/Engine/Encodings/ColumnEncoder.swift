@@ -72,10 +72,12 @@ struct ColumnEncoder: ~Copyable {
       column, scan, limit: size &* compressionRatio(choice), effort: effort)
     chooseStrings(column, distinct, &choice, &size)
 
-    let facts = facts(column, scan, distinct)
+    let (facts, survey) = facts(column, scan, distinct)
+    let statistics =
+      scan.map { scanned(column, $0, distinct, facts.observation.classes) }
+      ?? survey?.statistics ?? .none
     var segment = Segment(
-      encoding: .packedText, flags: [],
-      statistics: statistics(column, scan, distinct, facts.observation), spellings: facts)
+      encoding: .packedText, flags: [], statistics: statistics, spellings: facts)
     switch choice {
     case .typed(let plan):
       segment.encoding = plan.encoding
@@ -113,7 +115,7 @@ struct ColumnEncoder: ~Copyable {
   ) throws(SpanOutside) -> SpellingFacts {
     let column = try gather(matrix, rowCount)
     if ConstantEncoding.fits(column) { return constantFacts(column) }
-    return facts(column, TypedScan.scan(column, scanRoom(rowCount)).0, nil)
+    return facts(column, TypedScan.scan(column, scanRoom(rowCount)).0, nil).0
   }
 
   private mutating func gather(
@@ -237,63 +239,73 @@ struct ColumnEncoder: ~Copyable {
     return facts
   }
 
+  /// What the spellings look like; and all that a survey found, if one was needed.
   private func facts(
     _ column: GatheredColumn, _ scan: TypedScan?, _ distinct: DictionaryBuilder.Result?
-  ) -> SpellingFacts {
-    var facts = SpellingFacts(
-      nullCount: column.nullCount, observation: observe(column, scan, distinct))
-    if let scan, scan.misfits == 0, case .dates(let style) = scan.kind { facts.dateStyle = style }
-    return facts
+  ) -> (SpellingFacts, SpellingSurvey?) {
+    var facts = SpellingFacts(nullCount: column.nullCount)
+    guard let scan else {
+      let survey = survey(column, distinct)
+      facts.observation = survey.observation
+      return (facts, survey)
+    }
+    facts.observation = observe(column, scan)
+    if scan.misfits == 0, case .dates(let style) = scan.kind { facts.dateStyle = style }
+    return (facts, nil)
   }
 
-  /// Classifies each distinct spelling once when the distinct spellings are known.
-  private func observe(
-    _ column: GatheredColumn, _ scan: TypedScan?, _ distinct: DictionaryBuilder.Result?
-  ) -> TypeObservation {
+  /// The classes of a column whose numbers were scanned.
+  private func observe(_ column: GatheredColumn, _ scan: TypedScan) -> TypeObservation {
     var observation = TypeObservation()
-    if let scan {
-      if scan.insertClassesOfScales(column, into: &observation) { return observation }
-      for row in 0..<column.rowCount {
-        let mark = scan.scales[row]
-        if mark == TypedScan.null { continue }
-        let type =
-          mark == TypedScan.misfit
-          ? SpellingClass.classify(column.spelling(row)) : scan.typeClass(row)
-        if !observation.classes.contains(type) { observation.insert(type, row: row) }
-      }
-    } else if let distinct {
-      for index in 0..<distinct.strings.count {
-        let entry = distinct.entries[index]
-        let type = SpellingClass.classify(column.spelling(entry.span))
-        if !observation.classes.contains(type) {
-          observation.insert(type, row: Int(entry.firstRow))
-        }
-      }
-    } else {
-      for row in 0..<column.rowCount where !column.isNull(row) {
-        let type = SpellingClass.classify(column.spelling(row))
-        if !observation.classes.contains(type) { observation.insert(type, row: row) }
-      }
+    if scan.insertClassesOfScales(column, into: &observation) { return observation }
+    for row in 0..<column.rowCount {
+      let mark = scan.scales[row]
+      if mark == TypedScan.null { continue }
+      let type =
+        mark == TypedScan.misfit
+        ? SpellingClass.classify(column.spelling(row)) : scan.typeClass(row)
+      if !observation.classes.contains(type) { observation.insert(type, row: row) }
     }
     return observation
   }
 
-  private func statistics(
-    _ column: GatheredColumn, _ scan: TypedScan?, _ distinct: DictionaryBuilder.Result?,
-    _ observation: TypeObservation
+  /// The bounds of a column whose numbers were scanned.
+  private func scanned(
+    _ column: GatheredColumn, _ scan: TypedScan, _ distinct: DictionaryBuilder.Result?,
+    _ classes: TypeSet
   ) -> ColumnStatistics {
-    var collector = StatisticsCollector(ColumnStatistics.kind(observation.classes))
-    if let scan, scan.addNumbers(column, to: &collector) { return collector.result }
+    var collector = StatisticsCollector(ColumnStatistics.kind(classes))
+    if scan.addNumbers(column, to: &collector) { return collector.result }
     if let distinct {
       for index in 0..<distinct.strings.count {
         _ = collector.add(column.spelling(distinct.entries[index].span))
       }
-    } else {
-      for row in 0..<column.rowCount where !column.isNull(row) {
+      return collector.result
+    }
+    for row in 0..<column.rowCount where !column.isNull(row) {
+      if !scan.addNumber(row, column, to: &collector) {
         _ = collector.add(column.spelling(row))
       }
     }
     return collector.result
+  }
+
+  /// Reads each distinct spelling once when the distinct spellings are known.
+  private func survey(
+    _ column: GatheredColumn, _ distinct: DictionaryBuilder.Result?
+  ) -> SpellingSurvey {
+    var survey = SpellingSurvey()
+    if let distinct {
+      for index in 0..<distinct.strings.count {
+        let entry = distinct.entries[index]
+        survey.add(column.spelling(entry.span), row: Int(entry.firstRow))
+      }
+    } else {
+      for row in 0..<column.rowCount where !column.isNull(row) {
+        survey.add(column.spelling(row), row: row)
+      }
+    }
+    return survey
   }
 }
 
@@ -326,8 +338,24 @@ extension TypedScan {
     return true
   }
 
-  /// Adds the bounds of the column from its numbers; false when it has misfits, or a number is too long for
-  /// the fast conversion to a double.
+  /// Adds the number of a row that is not null; false when it has none of the collector's kind.
+  @inline(__always)
+  fileprivate func addNumber(
+    _ row: Int, _ column: GatheredColumn, to collector: inout StatisticsCollector
+  ) -> Bool {
+    if scales[row] == Self.misfit { return false }
+    switch (kind, collector.kind) {
+    case (.decimals, .doubles):
+      let number = ScaledNumber(mantissa: numbers[row], scale: scales[row])
+      collector.add(number, column.spelling(row))
+    case (.decimals, .integers), (.dates(.iso), .days): collector.add(numbers[row])
+    case (.dateTimes(let style), .moments): collector.add(numbers[row] &* style.unit)
+    default: return false
+    }
+    return true
+  }
+
+  /// Adds the bounds of the column from its numbers; false when it has misfits.
   fileprivate func addNumbers(
     _ column: GatheredColumn, to collector: inout StatisticsCollector
   ) -> Bool {

@@ -42,6 +42,12 @@ package struct ColumnStatistics: Sendable, Equatable {
       maximum: UInt64(bitPattern: integers.upperBound))
   }
 
+  /// Numbers that are not all integers.
+  init(_ numbers: NumberBounds) {
+    self.init(
+      kind: .doubles, minimum: numbers.low.bitPattern, maximum: numbers.high.bitPattern)
+  }
+
   /// The kind for a column whose spellings have these classes.
   static func kind(_ classes: TypeSet) -> Kind {
     if classes.isEmpty { return .none }
@@ -82,8 +88,7 @@ struct StatisticsCollector {
   let kind: ColumnStatistics.Kind
   private var low = Int64.max
   private var high = Int64.min
-  private var lowDouble = Double.infinity
-  private var highDouble = -Double.infinity
+  private var numbers = NumberBounds()
   private var lowPrefix = UInt64.max
   private var highPrefix = UInt64.min
 
@@ -102,8 +107,13 @@ struct StatisticsCollector {
       guard let int = PlainSpelling.int(spelling) else { return false }
       add(int)
     case .doubles:
+      let number = NumberSpelling.parseCanonical(spelling)
+      if !number.isMisfit {
+        add(number, spelling)
+        return true
+      }
       guard let double = PlainSpelling.double(spelling) else { return false }
-      add(double)
+      numbers.add(double)
     case .days:
       guard let days = PlainSpelling.date(spelling) else { return false }
       add(days)
@@ -120,10 +130,10 @@ struct StatisticsCollector {
     high = max(high, value)
   }
 
+  /// Adds a number that is spelled there.
   @inline(__always)
-  mutating func add(_ value: Double) {
-    lowDouble = min(lowDouble, value)
-    highDouble = max(highDouble, value)
+  mutating func add(_ number: ScaledNumber, _ spelling: SpellingView) {
+    numbers.add(number) { NumberSpelling.parseDouble(spelling) }
   }
 
   /// Adds bounds of values that are stored elsewhere.
@@ -144,8 +154,7 @@ struct StatisticsCollector {
     case .text:
       return ColumnStatistics(kind: kind, minimum: lowPrefix, maximum: highPrefix)
     case .doubles:
-      return ColumnStatistics(
-        kind: kind, minimum: lowDouble.bitPattern, maximum: highDouble.bitPattern)
+      return ColumnStatistics(numbers)
     case .integers, .days, .moments:
       return low <= high ? ColumnStatistics(kind: kind, integers: low...high) : .none
     }

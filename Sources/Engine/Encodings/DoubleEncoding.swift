@@ -67,17 +67,28 @@ struct DoubleEncoding {
     return misfits
   }
 
-  /// False when too many spellings are not numbers at all; much cheaper than `scan`.
+  /// False when too many spellings are not numbers at all, or have an exponent where no double's description
+  /// has one; much cheaper than `scan`.
   private static func isLikely(_ column: GatheredColumn) -> Bool {
     var misfits = 0
     for row in 0..<column.rowCount where !column.isNull(row) {
       let spelling = column.spelling(row)
       if !NumberSpelling.parseCanonical(spelling).isMisfit { continue }
-      if NumberSpelling.scan(spelling) != nil { continue }
+      if let parts = NumberSpelling.scan(spelling), mayBeDescription(parts, spelling) { continue }
       misfits &+= 1
       if misfits > column.maximumExceptions { return false }
     }
     return true
+  }
+
+  /// False when a double of that size is described without an exponent, and the spelling has one.
+  private static func mayBeDescription(
+    _ parts: NumberSpelling.Parts, _ spelling: SpellingView
+  ) -> Bool {
+    // The number is 0.ddd * 10^`point`; descriptions have exponents below 10^-4 and above 2^53.
+    let point = parts.exponent &+ parts.significantDigits
+    guard point >= -3, point <= 15 else { return true }
+    return !spelling.bytes.contains { $0 | 0x20 == 0x65 }
   }
 
   static func size(_ column: GatheredColumn, exceptions: PackedStringsPlan) -> Int {

@@ -1,5 +1,6 @@
-/// Strings of hexadecimal digits that all have one length, and their literals at the same places:
-/// identifiers and hashes. `DigitPacker` reads all others, one byte after the other.
+/// Strings of hexadecimal or decimal digits that all have one length, and their literals at the same places:
+/// identifiers, hashes, times, numbers with zeros in front. `DigitPacker` reads all others, one byte after
+/// the other.
 ///
 /// `pack` first puts the digits of all strings side by side, and then turns them into codes, sixteen at a
 /// time. Doing both string by string would read bytes written a moment ago, in other words than those in
@@ -17,22 +18,31 @@ struct FixedDigits {
   /// Codes of each string.
   let codes: Int
   private let length: Int
-  private let letter: UInt8
+  /// The letter of the digit 10; nil when there are only decimal digits.
+  private let letter: UInt8?
+  private let symbolCount: UInt8
   private let pieces: [Piece]
   private let literals: ArraySlice<(place: Int, byte: UInt8)>
 
-  /// Nil when the symbols are not the hexadecimal digits of one case, when strings of that length have
-  /// nothing but literals, or when they end where a literal would follow.
+  /// Nil when the symbols are neither the hexadecimal digits of one case nor the first decimal ones, when
+  /// strings of that length have nothing but literals, or when they end where a literal would follow.
   ///
   /// - Parameter length: the bytes of each string, at least 1.
   init?(_ pattern: DigitPattern, length: Int) {
     let symbols = pattern.symbols
+    guard pattern.bits == 4, symbols[0] == 0x30, length > 0 else { return nil }
     // The digits ascend, and so do the letters.
-    guard symbols.count == 16, symbols[0] == 0x30, symbols[9] == 0x39,
-      symbols[10] == 0x61 || symbols[10] == 0x41, symbols[15] &- symbols[10] == 5, length > 0
-    else { return nil }
+    if symbols.count <= 10 {
+      guard Int(symbols[symbols.count - 1]) == 0x2F + symbols.count else { return nil }
+      letter = nil
+    } else {
+      guard symbols.count == 16, symbols[9] == 0x39, symbols[10] == 0x61 || symbols[10] == 0x41,
+        symbols[15] &- symbols[10] == 5
+      else { return nil }
+      letter = symbols[10]
+    }
     self.length = length
-    letter = symbols[10]
+    symbolCount = UInt8(truncatingIfNeeded: symbols.count)
     literals = pattern.literals.prefix { $0.place < length }
     // Decoding would append a literal that follows right at the end, which the strings do not have.
     if pattern.literals.dropFirst(literals.count).first?.place == length { return nil }
@@ -81,12 +91,19 @@ struct FixedDigits {
         return true
       }
     }
-    return fits && encode(room, count: end - room, into: &output)
+    guard fits else { return false }
+    if let letter {
+      return encode(room, count: end - room, into: &output) { HexBlock($0, letter: letter) }
+    }
+    let symbolCount = symbolCount
+    return encode(room, count: end - room, into: &output) { HexBlock($0, decimals: symbolCount) }
   }
 
   /// Appends the codes of the digits, two in a byte; false when there are other bytes among them.
+  @inline(__always)
   private func encode(
-    _ digits: UnsafeMutableRawPointer, count: Int, into output: inout OutputBuffer
+    _ digits: UnsafeMutableRawPointer, count: Int, into output: inout OutputBuffer,
+    _ block: (HexBlock.Bytes) -> HexBlock
   ) -> Bool {
     // The last block is filled up with zeros, which are digits.
     digits.storeBytes(
@@ -95,8 +112,8 @@ struct FixedDigits {
     var marks = HexBlock.Bytes(repeating: .max)
     var index = 0
     while index < count {
-      let block = HexBlock(
-        digits.loadUnaligned(fromByteOffset: index, as: HexBlock.Bytes.self), letter: letter)
+      let block = block(
+        digits.loadUnaligned(fromByteOffset: index, as: HexBlock.Bytes.self))
       marks &= block.areDigits
       target.storeBytes(
         of: block.packed.littleEndian, toByteOffset: index &>> 1, as: UInt64.self)

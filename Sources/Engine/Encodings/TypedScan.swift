@@ -313,12 +313,18 @@ struct TypedScan {
     case .dates(let style): return style == .iso ? .date : .text
     case .dateTimes: return .dateTime
     case .decimals:
-      let magnitude = numbers[row].magnitude
-      if scales[row] == 0 { return magnitude <= 1 << 53 ? .int : .bigInt }
-      // The mantissa's digits are the significant ones: from 10^17 on there are more than 17.
-      if magnitude < 100_000_000_000_000_000 { return .double }
-      return LongDecimal.isDouble(ScaledNumber(mantissa: numbers[row], scale: scales[row]))
-        ? .double : .longDecimal
+      return ScaledNumber(mantissa: numbers[row], scale: scales[row]).typeClass
     }
+  }
+}
+
+extension ScaledNumber {
+  /// The class of its canonical spelling.
+  @inline(__always)
+  var typeClass: TypeSet {
+    if scale == 0 { return mantissa.magnitude <= 1 << 53 ? .int : .bigInt }
+    // The mantissa's digits are the significant ones: from 10^17 on there are more than 17.
+    if mantissa.magnitude < 100_000_000_000_000_000 { return .double }
+    return LongDecimal.isDouble(self) ? .double : .longDecimal
   }
 }

@@ -150,8 +150,8 @@ enum DecimalRange {
 
   /// The double for a mantissa with `scale` digits after the point.
   private static func double(_ mantissa: Int64, scale: Int) -> Double {
-    if let exact = NumberSpelling.exactDouble(mantissa.magnitude, exponent: 0 - scale) {
-      return mantissa < 0 ? -exact : exact
+    if let nearest = NumberSpelling.nearestDouble(mantissa.magnitude, exponent: 0 - scale) {
+      return mantissa < 0 ? -nearest : nearest
     }
     return Double("\(mantissa)e-\(scale)") ?? 0
   }

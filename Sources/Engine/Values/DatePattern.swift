@@ -47,6 +47,8 @@ package struct DatePattern: Sendable, Hashable {
   private var items: [Item] = []
   /// For each item: whether a number must have all its digits.
   private var isPadded: [Bool] = []
+  /// Reads most spellings, where the items allow it.
+  private(set) var fixed: FixedDatePattern?
 
   package var hasTime: Bool { items.contains(.hour) || items.contains(.hourOf12) }
 
@@ -86,6 +88,7 @@ package struct DatePattern: Sendable, Hashable {
         && ((index > 0 && items[index - 1].isNumber)
           || (index + 1 < items.count && items[index + 1].isNumber))
     }
+    fixed = FixedDatePattern(items)
   }
 
   private mutating func append(_ byte: UInt8) {
@@ -172,6 +175,11 @@ package struct DatePattern: Sendable, Hashable {
   /// Microseconds since 1970, of midnight when the pattern has no time; since midnight when it has no date.
   /// Nil when the pattern does not fit, or the calendar has no such moment.
   func parse(_ spelling: SpellingView) -> Int64? {
+    fixed?.parse(spelling) ?? parseItems(spelling)
+  }
+
+  /// Reads one field after the other.
+  func parseItems(_ spelling: SpellingView) -> Int64? {
     var fields = Fields()
     var index = 0
     for (place, item) in items.enumerated() {

@@ -46,15 +46,30 @@ enum DateSpelling {
   @inline(__always)
   static func parseDate(_ spelling: SpellingView) -> Int32? {
     guard spelling.count == 10 else { return nil }
-    return parseDay(spelling)
+    return parseDate(spelling, separator: 0x2D)
   }
 
-  /// The date in the first ten bytes.
-  private static func parseDay(_ spelling: SpellingView) -> Int32? {
-    guard spelling[4] == 0x2D, spelling[7] == 0x2D, let century = pair(spelling, 0),
-      let yearOfCentury = pair(spelling, 2), let month = pair(spelling, 5),
-      let day = pair(spelling, 8)
-    else { return nil }
+  /// Days since 1970 of a year, a month and a day of ten bytes.
+  ///
+  /// - Precondition: the spelling has at least ten bytes.
+  @inline(__always)
+  static func parseDate(_ spelling: SpellingView, separator: UInt8) -> Int32? {
+    let byte = UInt64(separator)
+    // `YYYY-MM-` and `YY-MM-DD`.
+    let head = DigitTemplate(0x0030_3000_3030_3030 | byte &<< 32 | byte &<< 56)
+    let tail = DigitTemplate(0x3030_0030_3000_3030 | byte &<< 16 | byte &<< 40)
+    let first = head.digits(spelling.fullWord(at: 0))
+    let last = tail.digits(spelling.fullWord(at: 2))
+    guard head.misfits(first) | tail.misfits(last) == 0 else { return nil }
+    let pairs = DigitTemplate.pairs(last)
+    return days(
+      DigitTemplate.pair(DigitTemplate.pairs(first), at: 0), DigitTemplate.pair(pairs, at: 0),
+      DigitTemplate.pair(pairs, at: 3), DigitTemplate.pair(pairs, at: 6))
+  }
+
+  /// Days since 1970; nil when the calendar has no such day.
+  @inline(__always)
+  static func days(_ century: Int, _ yearOfCentury: Int, _ month: Int, _ day: Int) -> Int32? {
     let year = century &* 100 &+ yearOfCentury
     guard month >= 1, month <= 12, day >= 1, day <= CalendarDate.length(month: month, year: year)
     else { return nil }
@@ -73,14 +88,13 @@ enum DateSpelling {
   static func parseDateTime(_ spelling: SpellingView) -> ParsedDateTime? {
     let count = spelling.count
     // YYYY-MM-DDTHH:MM is the shortest, with seconds, fraction and offset the longest.
-    guard count >= 16, count <= 32, spelling[4] == 0x2D, spelling[13] == 0x3A,
-      spelling[10] == 0x54 || spelling[10] == 0x20, let days = parseDay(spelling),
-      let hour = pair(spelling, 11), let minute = pair(spelling, 14), hour < 24, minute < 60
+    guard count >= 16, count <= 32, spelling[10] == 0x54 || spelling[10] == 0x20,
+      let (days, minutes) = parseMinutes(spelling)
     else { return nil }
     var style = DateTimeStyle()
     style.separator = spelling[10]
     style.hasSeconds = false
-    var microseconds = Int64(hour &* 60 &+ minute) &* 60_000_000
+    var microseconds = Int64(minutes) &* 60_000_000
     var index = 16
     if count >= 19, spelling[16] == 0x3A {
       guard let second = pair(spelling, 17), second < 60 else { return nil }
@@ -100,20 +114,39 @@ enum DateSpelling {
     return ParsedDateTime(microseconds: microseconds, style: style)
   }
 
+  /// The day, and the minute of the day, in the first 16 bytes, whatever separates the two.
+  @inline(__always)
+  private static func parseMinutes(_ spelling: SpellingView) -> (days: Int32, minutes: Int)? {
+    // `YYYY-MM-`, and `DD`, a byte that is made 0, `HH:MM`.
+    let head = DigitTemplate(0x2D30_302D_3030_3030)
+    let tail = DigitTemplate(0x3030_3A30_3000_3030)
+    let first = head.digits(spelling.fullWord(at: 0))
+    let last = tail.digits(spelling.fullWord(at: 8) & 0xFFFF_FFFF_FF00_FFFF)
+    guard head.misfits(first) | tail.misfits(last) == 0 else { return nil }
+    let date = DigitTemplate.pairs(first)
+    let time = DigitTemplate.pairs(last)
+    let (hour, minute) = (DigitTemplate.pair(time, at: 3), DigitTemplate.pair(time, at: 6))
+    guard hour < 24, minute < 60,
+      let days = days(
+        DigitTemplate.pair(date, at: 0), DigitTemplate.pair(date, at: 2),
+        DigitTemplate.pair(date, at: 5), DigitTemplate.pair(time, at: 0))
+    else { return nil }
+    return (days, hour &* 60 &+ minute)
+  }
+
   /// One to six digits from byte 20 on.
   private static func parseFraction(_ spelling: SpellingView) -> (
     microseconds: Int64, digits: Int
   )? {
-    var value: Int64 = 0
-    var digits = 0
-    while 20 &+ digits < spelling.count, spelling[20 &+ digits] &- 0x30 < 10 {
-      if digits == 6 { return nil }
-      value = value &* 10 &+ Int64(spelling[20 &+ digits] &- 0x30)
-      digits &+= 1
-    }
-    guard digits > 0 else { return nil }
+    let zeros = DigitTemplate(0x3030_3030_3030_3030)
+    let values = zeros.digits(spelling.word(at: 20))
+    // The lowest mark is exact; bytes past the end are no digits.
+    let digits = zeros.misfits(values).trailingZeroBitCount &>> 3
+    guard digits >= 1, digits <= 6 else { return nil }
+    let aligned = values &<< UInt64(truncatingIfNeeded: (8 &- digits) &* 8)
+    let fraction = Int64(truncatingIfNeeded: NumberSpelling.eightDigits(aligned))
     let unit = Int64(truncatingIfNeeded: NumberSpelling.integerPowerOfTen(6 &- digits))
-    return (value &* unit, digits)
+    return (fraction &* unit, digits)
   }
 
   private static func parseZone(

@@ -70,7 +70,13 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
   func parse(_ spelling: SpellingView) -> Int32? {
     if self == .iso { return DateSpelling.parseDate(spelling) }
     guard Self.isLikely(spelling) else { return nil }
-    if self == .monthDayYear || self == .shortMonthDayYear { return parseMonthFirst(spelling) }
+    switch self {
+    case .monthDayYear, .shortMonthDayYear: return parseMonthFirst(spelling)
+    case .slashedMonthDayYear, .slashedDayMonthYear, .dotted: return parseYearLast(spelling)
+    case .slashedYearMonthDay:
+      return spelling.count == 10 ? DateSpelling.parseDate(spelling, separator: 0x2F) : nil
+    case .iso, .dayMonthYear, .dayShortMonthYear, .dashedDayMonthYear: break
+    }
     var fields = Fields()
     var index = 0
     let (first, second, third) = parts
@@ -120,6 +126,25 @@ enum DateStyle: UInt8, Sendable, CaseIterable {
     let (day, year) = number.quotientAndRemainder(dividingBy: 1_000_000)
     guard day >= 1, day <= CalendarDate.length(month: month, year: year) else { return nil }
     return Int32(truncatingIfNeeded: CalendarDate.days(year: year, month: month, day: day))
+  }
+
+  /// Reads two parts of two digits and a year.
+  @inline(__always)
+  private func parseYearLast(_ spelling: SpellingView) -> Int32? {
+    guard spelling.count == 10 else { return nil }
+    let byte = UInt64(separator.byte)
+    // `DD.MM.YY` and `.MM.YYYY`.
+    let head = DigitTemplate(0x3030_0030_3000_3030 | byte &<< 16 | byte &<< 40)
+    let tail = DigitTemplate(0x3030_3030_0030_3000 | byte | byte &<< 24)
+    let first = head.digits(spelling.fullWord(at: 0))
+    let last = tail.digits(spelling.fullWord(at: 2))
+    guard head.misfits(first) | tail.misfits(last) == 0 else { return nil }
+    let pairs = DigitTemplate.pairs(first)
+    let (one, two) = (DigitTemplate.pair(pairs, at: 0), DigitTemplate.pair(pairs, at: 3))
+    let isMonthFirst = self == .slashedMonthDayYear
+    return DateSpelling.days(
+      DigitTemplate.pair(pairs, at: 6), DigitTemplate.pair(DigitTemplate.pairs(last), at: 6),
+      isMonthFirst ? one : two, isMonthFirst ? two : one)
   }
 
   /// Takes a part; false when it is missing.

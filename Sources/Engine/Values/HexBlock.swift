@@ -1,4 +1,4 @@
-/// Sixteen bytes, and which of them are hexadecimal digits.
+/// Sixteen bytes, and which of them are digits: hexadecimal ones, or decimal ones up to some digit.
 ///
 /// Only compares vectors, which all processors can.
 struct HexBlock {
@@ -19,6 +19,15 @@ struct HexBlock {
   @inline(__always)
   init(_ bytes: Bytes) {
     self.init(numerals: bytes, letters: bytes | Bytes(repeating: 0x20), 0x61)
+  }
+
+  /// Takes the first decimal digits.
+  ///
+  /// - Parameter count: how many of them, from 0 on.
+  @inline(__always)
+  init(_ bytes: Bytes, decimals count: UInt8) {
+    values = bytes &- Bytes(repeating: 0x30)
+    areDigits = Self.ones(values .< Bytes(repeating: count))
   }
 
   @inline(__always)

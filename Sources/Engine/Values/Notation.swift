@@ -19,6 +19,8 @@ public final class Notation: Sendable {
   public let patterns: [String]
 
   private let kind: Kind
+  /// What the first pattern of dates reads, or most of it.
+  private let fixed: FixedDatePattern?
   /// A bit for each `DateStyle` that the notation reads as the day it means.
   private let styles: UInt16
 
@@ -57,6 +59,7 @@ public final class Notation: Sendable {
         }
       }
       kind = .dates(parsed)
+      fixed = parsed.first?.fixed
       styles = DateStyle.allCases.reduce(0) {
         Self.reads($1, parsed) ? $0 | 1 << UInt16($1.rawValue) : $0
       }
@@ -72,6 +75,7 @@ public final class Notation: Sendable {
             + "doubles, 1,234 or 1.234 for ints")
       }
       kind = .numbers(pattern)
+      fixed = nil
       styles = 0
     case .bool:
       var words: [BoolWords] = []
@@ -82,6 +86,7 @@ public final class Notation: Sendable {
         words.append(pair)
       }
       kind = .words(words)
+      fixed = nil
       styles = 0
     case .decimal:
       guard patterns.count == 1, let pattern = AmountPattern(patterns[0]) else {
@@ -90,6 +95,7 @@ public final class Notation: Sendable {
             + "sign $1,234.5 or 1,5 €")
       }
       kind = .amounts(pattern)
+      fixed = nil
       styles = 0
     case .text, .data, .uuid:
       throw invalid("\(type.article) column has no notation: it is as it is spelled")
@@ -129,6 +135,13 @@ public final class Notation: Sendable {
 
   // MARK: Reading
 
+  /// What the notation reads in most rows; nil if each of them has to be read.
+  package var usual: UsualSpellings? {
+    if let fixed { return UsualSpellings(kind: .dates(fixed)) }
+    guard case .numbers(let pattern) = kind else { return nil }
+    return UsualSpellings(kind: .numbers(pattern, type))
+  }
+
   private static func moment(_ spelling: SpellingView, _ patterns: [DatePattern]) -> Int64? {
     for pattern in patterns { if let found = pattern.parse(spelling) { return found } }
     return nil
@@ -136,10 +149,15 @@ public final class Notation: Sendable {
 
   private static func day(_ spelling: SpellingView, _ patterns: [DatePattern]) -> Int64? {
     if let moment = moment(spelling, patterns) {
-      let (days, rest) = moment.quotientAndRemainder(dividingBy: DateTime.microsecondsPerDay)
-      return rest < 0 ? days &- 1 : days
+      return day(moment)
     }
     return DateSpelling.parseDate(spelling).map(Int64.init)
+  }
+
+  /// The day of a moment.
+  private static func day(_ moment: Int64) -> Int64 {
+    let (days, rest) = moment.quotientAndRemainder(dividingBy: DateTime.microsecondsPerDay)
+    return rest < 0 ? days &- 1 : days
   }
 
   /// True when a cluster's dates in that style are read as the days that are stored.
@@ -151,6 +169,8 @@ public final class Notation: Sendable {
   func integer(_ spelling: SpellingView) -> Int64? { PlainSpelling.read(spelling, bareInteger) }
 
   private func bareInteger(_ spelling: SpellingView) -> Int64? {
+    // Not through the array of patterns, which would be retained for every spelling.
+    if let moment = fixed?.parse(spelling) { return type == .date ? Self.day(moment) : moment }
     switch kind {
     case .dates(let patterns):
       if type == .date { return Self.day(spelling, patterns) }
@@ -158,7 +178,9 @@ public final class Notation: Sendable {
       return Self.moment(spelling, patterns)
         ?? PlainSpelling.dateTime(spelling)?.microsecondsSince1970
     case .numbers(let pattern):
-      return type == .int ? pattern.withPlain(spelling, NumberSpelling.parseInt) : nil
+      guard type == .int else { return nil }
+      if let number = pattern.canonical(spelling), number.scale == 0 { return number.mantissa }
+      return pattern.withPlain(spelling, NumberSpelling.parseInt)
     case .amounts: return nil
     case .words(let pairs):
       if let bool = SpellingClass.parseBool(spelling) { return bool ? 1 : 0 }
@@ -169,6 +191,12 @@ public final class Notation: Sendable {
 
   func double(_ spelling: SpellingView) -> Double? {
     guard case .numbers(let pattern) = kind, type == .double else { return nil }
+    if let number = pattern.canonical(spelling),
+      let value = NumberSpelling.nearestDouble(
+        number.mantissa.magnitude, exponent: 0 &- Int(number.scale))
+    {
+      return number.mantissa < 0 ? -value : value
+    }
     return PlainSpelling.read(spelling) { bare in
       pattern.withPlain(bare, NumberSpelling.parseDouble) ?? NumberSpelling.special(bare)
     }

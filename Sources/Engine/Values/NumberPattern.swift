@@ -36,6 +36,42 @@ struct NumberPattern: Sendable, Hashable {
     self.thousands = thousands
   }
 
+  /// The number, if it has at most 16 bytes and no thousands, and its plain spelling is canonical; nil for
+  /// all other spellings.
+  @inline(__always)
+  func canonical(_ spelling: SpellingView) -> ScaledNumber? {
+    guard spelling.count <= 16 else { return nil }
+    let first = spelling.word(at: 0)
+    let last = spelling.count > 8 ? spelling.word(at: 8) : 0
+    if decimal == 0x2C {
+      // A point has another meaning then, or none.
+      let points: UInt64 = 0x2E2E_2E2E_2E2E_2E2E
+      guard Self.marks(first ^ points) | Self.marks(last ^ points) == 0 else { return nil }
+    }
+    let number = withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { room in
+      guard let base = room.baseAddress else { return ScaledNumber.misfit }
+      base.storeBytes(of: withPoint(first).littleEndian, as: UInt64.self)
+      base.storeBytes(of: withPoint(last).littleEndian, toByteOffset: 8, as: UInt64.self)
+      return NumberSpelling.parseCanonical(
+        SpellingView(UnsafeRawPointer(base), count: spelling.count, readable: 16))
+    }
+    return number.isMisfit ? nil : number
+  }
+
+  /// The bytes with a point for each decimal comma.
+  @inline(__always)
+  private func withPoint(_ word: UInt64) -> UInt64 {
+    // The two differ by one bit.
+    decimal == 0x2E ? word : word ^ Self.marks(word ^ 0x2C2C_2C2C_2C2C_2C2C) &>> 6
+  }
+
+  /// The highest bit of each byte that is 0.
+  @inline(__always)
+  private static func marks(_ word: UInt64) -> UInt64 {
+    let low: UInt64 = 0x7F7F_7F7F_7F7F_7F7F
+    return ~((word & low) &+ low | word | low)
+  }
+
   /// The number in plain spelling: no separators, and a decimal point; nil when the separators are misplaced.
   ///
   /// - Parameter use: gets the bytes, valid during the call.

@@ -129,8 +129,66 @@ enum NumberSpelling {
       mantissa: isNegative ? 0 &- magnitude : magnitude, scale: UInt8(truncatingIfNeeded: scale))
   }
 
+  /// At least nine bytes: digits with at most seven in front of a point, or without a point.
   @inline(never)
   private static func parseLong(_ spelling: SpellingView) -> ScaledNumber {
+    let isNegative = spelling[0] == 0x2D
+    let start = isNegative ? 1 : 0
+    let count = spelling.count &- start
+    let head = spelling.word(at: start)
+    let difference = head ^ 0x2E2E_2E2E_2E2E_2E2E
+    let points = (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
+    // The lowest mark is exact. Without a point, there may be one behind the first word.
+    let whole = points == 0 ? count : points.trailingZeroBitCount &>> 3
+    let scale = points == 0 ? 0 : count &- whole &- 1
+    guard whole >= 1, points == 0 || scale >= 1, scale <= ScaledNumber.maximumScale,
+      whole &+ scale <= 19, whole == 1 || spelling[start] != 0x30
+    else { return parseBytes(spelling) }
+    var magnitude: UInt64 = 0
+    if points != 0 {
+      let digits =
+        head &<< UInt64(truncatingIfNeeded: (8 &- whole) &* 8)
+        | 0x3030_3030_3030_3030 >> UInt64(truncatingIfNeeded: whole &* 8)
+      guard areDigits(digits) else { return .misfit }
+      magnitude = eightDigits(digits)
+    }
+    guard
+      let sum = add(
+        digits: points == 0 ? count : scale, atEndOf: spelling, to: magnitude)
+    else { return parseBytes(spelling) }
+    // 19 digits stay below 2^64, but not below 2^63.
+    guard sum <= UInt64(Int64.max) &+ (isNegative ? 1 : 0), !isNegative || sum > 0 else {
+      return .misfit
+    }
+    let positive = Int64(truncatingIfNeeded: sum)
+    return ScaledNumber(
+      mantissa: isNegative ? 0 &- positive : positive, scale: UInt8(truncatingIfNeeded: scale))
+  }
+
+  /// The number that is spelled by `magnitude` and the last bytes of a spelling; nil unless these are digits.
+  ///
+  /// - Precondition: the spelling has eight bytes, and the number at most 19 digits.
+  @inline(__always)
+  private static func add(
+    digits: Int, atEndOf spelling: SpellingView, to magnitude: UInt64
+  ) -> UInt64? {
+    var (sum, left) = (magnitude, digits)
+    while left >= 8 {
+      let word = spelling.fullWord(at: spelling.count &- left)
+      guard areDigits(word) else { return nil }
+      sum = sum &* 100_000_000 &+ eightDigits(word)
+      left &-= 8
+    }
+    if left == 0 { return sum }
+    let kept = UInt64.max &<< UInt64(truncatingIfNeeded: (8 &- left) &* 8)
+    let word = spelling.fullWord(at: spelling.count &- 8) & kept | 0x3030_3030_3030_3030 & ~kept
+    guard areDigits(word) else { return nil }
+    return sum &* integerPowerOfTen(left) &+ eightDigits(word)
+  }
+
+  /// Byte after byte.
+  @inline(never)
+  private static func parseBytes(_ spelling: SpellingView) -> ScaledNumber {
     let isNegative = spelling[0] == 0x2D
     let start = isNegative ? 1 : 0
     var magnitude: UInt64 = 0
@@ -203,7 +261,31 @@ enum NumberSpelling {
       return isNegative ? 0 &- positive : positive
     }
 
-    fileprivate mutating func take(_ digit: UInt8, isFraction: Bool) {
+    /// Takes the digits from an index on, and moves it behind them.
+    @inline(__always)
+    fileprivate mutating func takeDigits(
+      _ spelling: SpellingView, _ index: inout Int, isFraction: Bool
+    ) {
+      while index < spelling.count {
+        // Eight at once, behind the first digit that is not zero.
+        if significantDigits > 0, significantDigits <= 11, index &+ 8 <= spelling.count,
+          areDigits(spelling.fullWord(at: index))
+        {
+          mantissa = mantissa &* 100_000_000 &+ eightDigits(spelling.fullWord(at: index))
+          significantDigits &+= 8
+          if isFraction { exponent &-= 8 }
+          index &+= 8
+          continue
+        }
+        let digit = spelling[index] &- 0x30
+        guard digit < 10 else { return }
+        take(digit, isFraction: isFraction)
+        index &+= 1
+      }
+    }
+
+    @inline(__always)
+    private mutating func take(_ digit: UInt8, isFraction: Bool) {
       if significantDigits > 0 || digit != 0 { significantDigits &+= 1 }
       if significantDigits <= 19 {
         mantissa = mantissa &* 10 &+ UInt64(digit)
@@ -226,20 +308,14 @@ enum NumberSpelling {
       index = 1
     }
     let start = index
-    while index < count, spelling[index] &- 0x30 < 10 {
-      parts.take(spelling[index] &- 0x30, isFraction: false)
-      index &+= 1
-    }
+    parts.takeDigits(spelling, &index, isFraction: false)
     let whole = index &- start
     if whole > 1 && spelling[start] == 0x30 { return nil }
     if index < count, spelling[index] == 0x2E {
       parts.isWhole = false
       index &+= 1
       let fraction = index
-      while index < count, spelling[index] &- 0x30 < 10 {
-        parts.take(spelling[index] &- 0x30, isFraction: true)
-        index &+= 1
-      }
+      parts.takeDigits(spelling, &index, isFraction: true)
       if index == fraction { return nil }
     } else if whole == 0 {
       return nil
@@ -308,32 +384,14 @@ enum NumberSpelling {
   static func double(_ parts: Parts, _ spelling: SpellingView) -> Double? {
     if parts.significantDigits == 0 { return parts.isNegative ? -0.0 : 0 }
     if parts.significantDigits <= 19,
-      let exact = exactDouble(parts.mantissa, exponent: parts.exponent)
+      let nearest = nearestDouble(parts.mantissa, exponent: parts.exponent)
     {
-      return parts.isNegative ? -exact : exact
+      return parts.isNegative ? -nearest : nearest
     }
-    // Rare: the correctly rounded result needs more than 64 bits.
+    // Rare: more digits, or a large exponent.
     let value = Double(String(decoding: spelling.bytes, as: UTF8.self))
     guard let value, value.isFinite else { return nil }
     return value
-  }
-
-  /// `mantissa` * 10^`exponent`, where both sides are exact doubles, so that one multiplication or division
-  /// gives the correctly rounded result; see William Clinger, "How to read floating point numbers
-  /// accurately".
-  @inline(__always)
-  static func exactDouble(_ mantissa: UInt64, exponent: Int) -> Double? {
-    guard mantissa <= 1 << 53, exponent >= -22, exponent <= 22 else { return nil }
-    let value = Double(mantissa)
-    return exponent < 0 ? value / powerOfTen(0 &- exponent) : value * powerOfTen(exponent)
-  }
-
-  /// 10^`exponent`, exact for 0 to 22.
-  @inline(__always)
-  private static func powerOfTen(_ exponent: Int) -> Double {
-    // Both factors and their product are exact doubles.
-    let low = Double(integerPowerOfTen(exponent & 15))
-    return exponent >= 16 ? low * 1e16 : low
   }
 
   /// 10^`exponent` for 0 to 18.

@@ -20,8 +20,10 @@ enum SpellingClass {
 
   @inline(__always)
   private static func classifyBare(_ spelling: SpellingView, _ first: UInt8) -> TypeSet {
-    // Signs, the point and digits lie between 0x2B and 0x39.
-    if first &- 0x2B <= 0x0E { return classifyNumberOrDate(spelling) }
+    if mayBeginNumber(first) {
+      var value = Value.unread
+      return classifyNumberOrDate(spelling, &value)
+    }
     let letter = first | 0x20
     if letter == 0x74 || letter == 0x66, parseBool(spelling) != nil { return .bool }
     // Numeric columns write NaN for a missing number; an infinity counts as a number only in a column that
@@ -32,11 +34,33 @@ enum SpellingClass {
     return .text
   }
 
+  /// True for the first byte of a number or date: signs, the point and digits lie between 0x2B and 0x39.
+  @inline(__always)
+  static func mayBeginNumber(_ first: UInt8) -> Bool { first &- 0x2B <= 0x0E }
+
+  /// What was read of a spelling to find its class.
+  enum Value {
+    case unread
+    case number(NumberSpelling.Parts)
+    /// Days since 1970.
+    case days(Int64)
+    /// Microseconds since 1970.
+    case moment(Int64)
+  }
+
+  /// The class of a spelling without blanks around it.
+  ///
+  /// - Precondition: `mayBeginNumber`.
   @inline(never)
-  private static func classifyNumberOrDate(_ spelling: SpellingView) -> TypeSet {
+  static func classifyNumberOrDate(_ spelling: SpellingView, _ value: inout Value) -> TypeSet {
     if spelling.count >= 10, spelling[4] == 0x2D, spelling[7] == 0x2D {
-      if DateSpelling.parseDate(spelling) != nil { return .date }
-      return DateSpelling.parseDateTime(spelling) != nil ? .dateTime : .text
+      if let days = DateSpelling.parseDate(spelling) {
+        value = .days(Int64(days))
+        return .date
+      }
+      guard let parsed = DateSpelling.parseDateTime(spelling) else { return .text }
+      value = .moment(parsed.microseconds)
+      return .dateTime
     }
     // UUIDs: behind its first byte, a number has one sign at most.
     if spelling.count > 13, spelling[8] == 0x2D, spelling[13] == 0x2D { return .text }
@@ -46,6 +70,7 @@ enum SpellingClass {
       let value = NumberSpelling.special(spelling) ?? NumberSpelling.pointAtEnd(spelling)
       return value == nil ? .text : .longDecimal
     }
+    value = .number(parts)
     if let int = parts.int { return int.magnitude <= 1 << 53 ? .int : .bigInt }
     // For most numbers the scale alone proves that they are finite; only huge exponents need a closer look.
     let isFinite =

@@ -2,7 +2,8 @@ import Engine
 
 /// Checks which of a column's candidates fit all spellings of some rows.
 ///
-/// A spelling that occurred shortly before is not read again, as most columns of dates repeat themselves.
+/// Spellings of a usual form are read as they come. Any other that occurred shortly before is not read again,
+/// as most columns of dates repeat themselves.
 struct NotationScan {
   /// Spellings that fit every candidate, in hash slots.
   private var known = [TextSpan](repeating: .null, count: 1024)
@@ -22,6 +23,7 @@ struct NotationScan {
     var left = candidates.count
     // Usually there is one; in the array, it would be retained for every row.
     let only = candidates.count == 1 ? candidates[0].reading : nil
+    let usual = only?.notation?.usual
     // Not the arrays, which would be checked again for every row.
     known.withUnsafeMutableBufferPointer { known in
       knownShort.withUnsafeMutableBufferPointer { knownShort in
@@ -29,7 +31,7 @@ struct NotationScan {
         knownShort.update(repeating: .max)
         for row in 0..<rowCount where left > 0 {
           let span = span(row)
-          if span.isNull { continue }
+          if span.isNull || usual?.reads(span, in: memory) == true { continue }
           let field = Self.field(span, memory)
           let short = field.count < 8 ? Self.packed(field) : nil
           let slot = Self.slot(short ?? Self.folded(field))

@@ -164,6 +164,50 @@ import TestSupport
     }
   }
 
+  @Test("Halfway between two doubles the even one is read, and beside it the nearer one")
+  func halves() {
+    var random = SplitMix64(seed: 4)
+    var numbers: [(mantissa: UInt64, exponent: Int)] = []
+    for _ in 0..<300 {
+      // Odd numbers of 54 bits, and these divided by powers of two.
+      let odd = UInt64.random(in: 1 << 53..<1 << 54, using: &random) | 1
+      var power: UInt64 = 1
+      for digits in 0...4 {
+        let (product, overflow) = odd.multipliedReportingOverflow(by: power)
+        if !overflow { numbers.append((product, -digits)) }
+        power *= 5
+      }
+      // Odd numbers of 54 bits that are divided by a power of five, times one of ten.
+      power = 1
+      for exponent in 0...22 {
+        let quotient = odd / power | 1
+        if quotient * power >> 53 == 1 { numbers.append((quotient, exponent)) }
+        power *= 5
+      }
+      // The numbers of 64 bits nearest to such a one, so that the quotient's bits alone look like half.
+      var wide = UInt128(odd)
+      for digits in 1...22 {
+        wide *= 10
+        let surplus = max(0, 64 - wide.leadingZeroBitCount)
+        numbers.append((UInt64(truncatingIfNeeded: wide >> UInt128(surplus)), -digits))
+      }
+      numbers.append((random.next(), Int.random(in: -27...27, using: &random)))
+      numbers.append((random.next() >> UInt64.random(in: 0..<64, using: &random), -27))
+    }
+    for (middle, exponent) in numbers {
+      for mantissa in [middle &- 1, middle, middle &+ 1] where mantissa > 0 {
+        let expected = strtod("\(mantissa)e\(exponent)", nil)
+        let rounded = NumberSpelling.roundedDouble(mantissa, exponent: exponent)
+        let nearest = NumberSpelling.nearestDouble(mantissa, exponent: exponent)
+        #expect(rounded?.bitPattern == expected.bitPattern, "\(mantissa)e\(exponent)")
+        #expect(nearest?.bitPattern == expected.bitPattern, "\(mantissa)e\(exponent)")
+      }
+    }
+    #expect(NumberSpelling.roundedDouble(1, exponent: 28) == nil)
+    #expect(NumberSpelling.roundedDouble(1, exponent: -28) == nil)
+    #expect(NumberSpelling.nearestDouble(0, exponent: -5) == 0)
+  }
+
   @Test("The canonical spelling of a value reads back", arguments: [4, 5] as [UInt64])
   func canonicalSpellingsReadBack(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
