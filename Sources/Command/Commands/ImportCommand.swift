@@ -305,7 +305,9 @@ enum ImportCommand {
     help: "Parser threads; no more are started than there are cores, or 2")
   static let queue = Option<Int>(
     "queue", .positiveCount(upTo: ImportOptions.mostThreads), default: "8", group: threadsGroup,
-    help: "Chunks that may wait between the parsers and the writer")
+    help:
+      "Chunks that may wait between the parsers and the writer; up to eight times as many small ones"
+  )
 
   // MARK: Reports
 

@@ -23,10 +23,15 @@ package struct BlockReference: Sendable, Hashable {
   package static let encodedBytes = 24
 
   package func encode(into writer: inout ByteWriter) {
-    writer.append(offset)
-    writer.append(length)
-    writer.append(UInt32(isOverlay ? 1 : 0))
-    writer.append(checksum)
+    writer.append(words.0)
+    writer.append(words.1)
+    writer.append(words.2)
+  }
+
+  /// The encoded bytes as little-endian words.
+  @inline(__always)
+  var words: (UInt64, UInt64, UInt64) {
+    (offset, UInt64(length) | (isOverlay ? 1 << 32 : 0), checksum)
   }
 
   /// Reads a reference.

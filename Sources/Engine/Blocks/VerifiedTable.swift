@@ -11,8 +11,12 @@ import Base
 package final class VerifiedTable: @unchecked Sendable {
   // @unchecked: the table is accessed through atomics only.
   private let table: UnsafeMutableRawPointer
+  private let insertions = AtomicWord.allocate()
 
   private static let entryCount = 1 << 18
+  /// With more insertions, all memory of the table is provided at once. Otherwise the system would provide
+  /// each page twice: one of zeros for the first look, and one of its own for the first entry.
+  private static let fewInsertions: UInt64 = 64
 
   /// - Parameter path: the path for errors.
   package init(path: String) throws(SystemError) {
@@ -22,7 +26,16 @@ package final class VerifiedTable: @unchecked Sendable {
     self.table = table
   }
 
-  deinit { System.unmap(table, length: Self.entryCount * 8) }
+  deinit {
+    System.unmap(table, length: Self.entryCount * 8)
+    insertions.deallocate()
+  }
+
+  fileprivate func noteInsertion() {
+    if insertions.increment() == Self.fewInsertions {
+      System.makePresent(table, count: Self.entryCount * 8)
+    }
+  }
 
   /// The word for a block, and the upper 48 bits that it has while it belongs to that block.
   fileprivate func entry(_ identity: UInt64) -> (word: AtomicWord, tag: UInt64) {
@@ -74,5 +87,6 @@ package struct VerifiedParts: Sendable {
     let value = word.load()
     // A bit that another thread sets meanwhile may be lost; its part is then hashed again.
     word.store((value & ~0xFFFF == tag ? value : tag) | bit)
+    table.noteInsertion()
   }
 }

@@ -116,17 +116,26 @@ package struct Node {
 
   /// The bytes of a node with these entries.
   package static func encode(level: Int, _ entries: ArraySlice<NodeEntry>) -> [UInt8] {
-    var writer = ByteWriter(capacity: headerBytes + entries.count * entryBytes)
-    writer.append(kind)
-    writer.append(UInt8(truncatingIfNeeded: level))
-    writer.append(UInt16(truncatingIfNeeded: entries.count))
-    writer.append(UInt32(0))
-    for entry in entries {
-      writer.append(UInt64(bitPattern: entry.firstKey))
-      writer.append(entry.count)
-      entry.reference.encode(into: &writer)
+    let length = headerBytes + entries.count * entryBytes
+    // Word by word into their places: every commit of an import writes its last nodes again.
+    return [UInt8](unsafeUninitializedCapacity: length) { bytes, count in
+      let target = UnsafeMutableRawBufferPointer(bytes)
+      func put(_ word: UInt64) {
+        target.storeBytes(of: word.littleEndian, toByteOffset: count, as: UInt64.self)
+        count += 8
+      }
+      put(
+        UInt64(kind) | UInt64(UInt8(truncatingIfNeeded: level)) << 8
+          | UInt64(UInt16(truncatingIfNeeded: entries.count)) << 16)
+      for entry in entries {
+        let (place, extent, checksum) = entry.reference.words
+        put(UInt64(bitPattern: entry.firstKey))
+        put(entry.count)
+        put(place)
+        put(extent)
+        put(checksum)
+      }
     }
-    return writer.bytes
   }
 }
 

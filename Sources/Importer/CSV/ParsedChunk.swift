@@ -155,11 +155,13 @@ package final class ParsedChunk {
     guard let probe = header.indices.max(by: { header[$0]?.count ?? 0 < header[$1]?.count ?? 0 }),
       let name = header[probe], header.count == columnCount, let chunk
     else { return }
+    let initial = name.first
     let first = chunk.withMemory { memory in
       (0..<rowCount).first { row in
         let span = fields[row * columnCount + probe]
         // In place: every row is tested.
         return !span.isNull && Int(span.length) == name.count
+          && (initial == nil || memory[Int(span.offset)] == initial)
           && memory[Int(span.offset)..<Int(span.offset) + name.count].elementsEqual(name)
           && repeats(header, row)
       }

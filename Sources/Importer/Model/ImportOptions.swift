@@ -206,7 +206,8 @@ public struct ImportOptions: Sendable {
 
   /// The number of parser threads, from 1 to 1,024.
   public var parsers = max(1, System.processorCount - 1)
-  /// The number of chunks that may wait between the parsers and the writer, from 1 to 1,024.
+  /// The number of chunks that may wait between the parsers and the writer, from 1 to 1,024; up to eight
+  /// times as many may wait if they average less than 32 KB.
   public var queue = 8
   /// When batches survive a power cut. All are durable when the import returns.
   public var durability = Durability.group

@@ -10,6 +10,9 @@ enum Pipeline {
   /// long ones, twelve took 30 MB more memory and no less time with one or two parsers.
   static func bytesInFlight(parsers: Int) -> Int { max(4 << 20, parsers * (3 << 19)) }
 
+  /// More chunks of this size may wait: handing one over takes as long as parsing some kilobytes.
+  private static let smallChunkBytes = 32 << 10
+
   /// The number of threads that read ahead and scan. One thread that does everything keeps up with about five
   /// parsers, and takes a tenth less processor time. A scan takes less than a quarter of a parser's time, for
   /// any input.
@@ -71,7 +74,8 @@ enum Pipeline {
     let (splitter, plan, options) = (work.splitter, work.plan, work.options)
     let (isSmall, times) = (work.isSmall, work.times)
     let queue = OrderedQueue<Chunk, Output>(
-      window: options.parsers + options.queue, byteLimit: bytesInFlight(parsers: options.parsers))
+      window: options.parsers + options.queue, byteLimit: bytesInFlight(parsers: options.parsers),
+      smallSize: smallChunkBytes)
     // A pipe without further bytes must not prevent a failed import from ending.
     splitter.stopsWaiting { queue.hasStopped }
     let parsers = isSmall ? 0 : max(1, options.parsers)

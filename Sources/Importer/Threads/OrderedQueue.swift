@@ -4,9 +4,9 @@ import Engine
 /// The bounded queue between the reader, the parser threads and the writer.
 ///
 /// Chunks are added in order; parsers take them in any order and return results; the writer receives the
-/// results in the order of the chunks. At most `window` chunks are between `put` and `next`, with at most
-/// `byteLimit` bytes together unless there is only one: the reader waits for the writer (back-pressure), so
-/// memory is bounded whatever the size of the input and its records.
+/// results in the order of the chunks. At most `window` chunks are between `put` and `next`, or eight times
+/// as many if they are small, with at most `byteLimit` bytes together unless there is only one: the reader
+/// waits for the writer (back-pressure), so memory is bounded whatever the size of the input and its records.
 ///
 /// Thread rule: any thread; one reader, any number of parsers, one writer.
 final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable {
@@ -19,6 +19,8 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
   private let resultIsNext: Lock.Condition
   private let window: Int
   private let byteLimit: Int
+  /// More chunks than `window` have at most this many bytes together.
+  private let smallBytes: Int
   /// The sizes of the inputs between `put` and `next`, in their order, and their sum.
   private var sizes: [Int] = []
   private var bytes = 0
@@ -30,13 +32,19 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
   private var failure: (any Error)?
   private var isStopped = false
 
-  init(window: Int, byteLimit: Int = .max) {
+  /// How many times as many small chunks there may be.
+  private static var small: Int { 8 }
+
+  /// - Parameter smallSize: the average size of chunks up to which there may be more than `window`; 0: never.
+  init(window: Int, byteLimit: Int = .max, smallSize: Int = 0) {
     lock = Lock()
     roomIsFree = Lock.Condition(lock)
     inputWaits = Lock.Condition(lock)
     resultIsNext = Lock.Condition(lock)
     self.window = max(1, window)
     self.byteLimit = byteLimit
+    let (bytes, isTooLarge) = self.window.multipliedReportingOverflow(by: smallSize)
+    smallBytes = isTooLarge ? byteLimit : min(byteLimit, bytes)
   }
 
   /// True when results are no longer taken.
@@ -80,7 +88,9 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
   /// Requires the lock.
   private func hasRoom(for size: Int) -> Bool {
     let count = putCount - nextIndex
-    return count == 0 || (count < window && size <= byteLimit - bytes)
+    if count == 0 { return true }
+    if count < window { return size <= byteLimit - bytes }
+    return count / Self.small < window && size <= smallBytes - bytes && smallBytes > 0
   }
 
   /// Marks the end of the inputs, reached or caused by a failure. A failure reaches the writer after
@@ -124,7 +134,8 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
         if let result = results.removeValue(forKey: nextIndex) {
           nextIndex += 1
           bytes -= sizes.removeFirst()
-          roomIsFree.wakeAll()
+          // With room for several chunks, the reader is not woken for each of them.
+          if putCount - nextIndex <= window - window / 4 { roomIsFree.wakeAll() }
           return try result.get()
         }
         if inputHasEnded && nextIndex == putCount {

@@ -59,6 +59,33 @@ import Testing
     #expect(gauge.highest >= min(window, 2), "the limit was never come near")
   }
 
+  @Test("More small chunks than the window may wait, as far as their bytes allow")
+  func smallChunks() throws {
+    // What is put without a parser, until there is no room; the reader parses nothing meanwhile.
+    func most(size: Int, window: Int, byteLimit: Int, smallSize: Int) throws -> Int {
+      let queue = OrderedQueue<Int, Int>(
+        window: window, byteLimit: byteLimit, smallSize: smallSize)
+      var helped = 0
+      for number in 0..<1000 where helped == 0 {
+        _ = queue.put(number, size: size) {
+          helped += 1
+          // Room for the one that waits.
+          queue.stop()
+          return .success($0)
+        }
+        if helped > 0 { return number }
+      }
+      return 1000
+    }
+    #expect(try most(size: 10, window: 4, byteLimit: .max, smallSize: 0) == 4)
+    #expect(try most(size: 10, window: 4, byteLimit: .max, smallSize: 20) == 8)
+    #expect(try most(size: 1, window: 4, byteLimit: .max, smallSize: 20) == 32)
+    #expect(try most(size: 0, window: 4, byteLimit: .max, smallSize: 0) == 4)
+    #expect(try most(size: 30, window: 4, byteLimit: .max, smallSize: 20) == 4)
+    #expect(try most(size: 10, window: 4, byteLimit: 50, smallSize: 20) == 5)
+    #expect(try most(size: 10, window: 4, byteLimit: .max, smallSize: .max) == 32)
+  }
+
   @Test("Whether the next result is there, for a while: a result, the end and a stop are")
   func readiness() throws {
     let queue = OrderedQueue<Int, Int>(window: 4)
