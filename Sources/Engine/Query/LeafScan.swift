@@ -106,7 +106,7 @@ package final class LeafScan {
       return RowBits(count: stored.rowCount, all: all)
     }
     if case .isNull = test.question {
-      return RowBits(count: stored.rowCount) { stored.isNull($0) != test.isNegated }
+      return nulls(stored, test.isNegated)
     }
     switch stored.body {
     case .absent: return RowBits(count: stored.rowCount, all: false)
@@ -187,6 +187,18 @@ package final class LeafScan {
       throw ClusterError.misfit(column: test.columnID, row: misfit, type: test.type)
     }
     return rows
+  }
+
+  /// The rows that are null, or those that are not.
+  private func nulls(_ column: ColumnReader, _ isNegated: Bool) -> RowBits {
+    guard case .dictionary(let dictionary) = column.body, dictionary.hasNulls else {
+      return RowBits(count: column.rowCount) { column.isNull($0) != isNegated }
+    }
+    // All at once: to read one coded index means to read those before it in its block.
+    let indices = indices.reserve(column.rowCount)
+    dictionary.decode(0..<column.rowCount, table: &codes, into: indices)
+    let null = dictionary.entries.count
+    return RowBits(count: column.rowCount) { (Int(indices[$0]) == null) != isNegated }
   }
 
   /// Tests each entry of a dictionary once.
