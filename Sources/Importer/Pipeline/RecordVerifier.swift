@@ -35,6 +35,9 @@ final class RecordVerifier: @unchecked Sendable {
   private struct RowHash: Hashable {
     let low: UInt64
     let high: UInt64
+
+    /// A half suffices to find its place.
+    func hash(into hasher: inout Hasher) { hasher.combine(low) }
   }
 
   private static let windowObjects = 4096
@@ -192,40 +195,49 @@ final class RecordVerifier: @unchecked Sendable {
           note(place, key: nil, "the table has no column for a field of it")
           continue
         }
-        let hash = hash(columns.indices) { index in
+        let hash = hash(columns.indices) { index, bytes in
           guard let position = columns[index] else {
-            return table.schema.defaults[index].map { Array($0) }
+            if let value = table.schema.defaults[index] {
+              value.withUnsafeBytes { Self.append($0, to: &bytes) }
+            } else {
+              Self.append(nil, to: &bytes)
+            }
+            return
           }
           let span = fields[fields.startIndex + position]
-          if span.isNull { return nil }
           let start = Int(span.offset)
-          return Array(arena[start..<start + Int(span.length)])
+          Self.append(
+            span.isNull
+              ? nil : UnsafeRawBufferPointer(rebasing: arena[start..<start + Int(span.length)]),
+            to: &bytes)
         }
-        var kind = kinds[hash] ?? (0, 0, place)
-        (kind.left, kind.records) = (kind.left + 1, kind.records + 1)
-        kinds[hash] = kind
+        kinds[hash, default: (0, 0, place)].left += 1
+        kinds[hash, default: (0, 0, place)].records += 1
       }
     }
   }
 
-  private func hash(_ columns: Range<Int>, _ field: (Int) -> [UInt8]?) -> RowHash {
+  /// - Parameter append: appends the field of a column, by the function of that name.
+  private func hash(
+    _ columns: Range<Int>, _ append: (Int, inout [UInt8]) -> Void
+  ) -> RowHash {
     bytes.removeAll(keepingCapacity: true)
-    for column in columns {
-      guard let field = field(column) else {
-        bytes.append(0)
-        continue
-      }
-      bytes.append(1)
-      withUnsafeBytes(of: UInt64(field.count).littleEndian) { bytes.append(contentsOf: $0) }
-      bytes.append(contentsOf: field)
-    }
+    for column in columns { append(column, &bytes) }
     return bytes.withUnsafeBytes {
       RowHash(low: Checksum.of($0), high: Checksum.of($0, seed: 0x9E37_79B9_7F4A_7C15))
     }
   }
 
+  private static func append(_ field: UnsafeRawBufferPointer?, to bytes: inout [UInt8]) {
+    guard let field else { return bytes.append(0) }
+    bytes.append(1)
+    withUnsafeBytes(of: UInt64(field.count).littleEndian) { bytes.append(contentsOf: $0) }
+    bytes.append(contentsOf: field)
+  }
+
   private func takeObjects() throws {
     if kinds.isEmpty { return }
+    found = [Int](repeating: 0, count: report.inputs.count)
     let columns = table.columns.indices
     let sweep = ObjectSweep(table, columns: Array(columns))
     var window: [Int64] = []
@@ -233,11 +245,10 @@ final class RecordVerifier: @unchecked Sendable {
       if isCancelled() { throw ImportError.interrupted }
       try sweep.run(window) { _, fields in
         guard let fields else { return true }
-        let hash = hash(columns) { fields.field($0).map { Array($0) } }
-        if var known = kinds[hash] {
-          known.left -= 1
-          kinds[hash] = known.left > 0 ? known : nil
-          found[known.first.input, default: 0] += 1
+        let hash = hash(columns) { Self.append(fields.field($0), to: &$1) }
+        if let index = kinds.index(forKey: hash), kinds.values[index].left > 0 {
+          kinds.values[index].left -= 1
+          found[kinds.values[index].first.input] += 1
         }
         return true
       }
@@ -251,7 +262,7 @@ final class RecordVerifier: @unchecked Sendable {
   }
 
   /// Without a key: the numbers of records found, by the input of the first record of each kind.
-  private var found: [Int: Int] = [:]
+  private var found: [Int] = []
 
   // MARK: The end
 
@@ -276,8 +287,8 @@ final class RecordVerifier: @unchecked Sendable {
         place, key: key, "the object with its key has other values, and it is in no rejects file")
     }
     try takeObjects()
-    for (input, count) in found { self.count(in: input) { $0.found += count } }
-    let left = kinds.values.sorted {
+    for (input, count) in found.enumerated() { self.count(in: input) { $0.found += count } }
+    let left = kinds.values.filter { $0.left > 0 }.sorted {
       ($0.first.input, $0.first.record) < ($1.first.input, $1.first.record)
     }
     for (left, records, first) in left {

@@ -106,6 +106,9 @@ import Testing
     #expect(try verify(heap)["found"].int == 3)
     try heap.write("in.csv", "a,b\n1,x\n1,x\n1,x\n2,y\n")
     #expect(try verify(heap, isGood: false)["missing"].int == 1)
+    // More objects have the values than records do.
+    try heap.write("in.csv", "a,b\n1,x\n2,y\n")
+    #expect(try verify(heap)["found"].int == 2)
   }
 
   /// Records are read as by the import: filters, rules, names, added columns, other inputs.
