@@ -10,8 +10,13 @@ enum Pipeline {
   /// long ones, twelve took 30 MB more memory and no less time with one or two parsers.
   static func bytesInFlight(parsers: Int) -> Int { max(4 << 20, parsers * (3 << 19)) }
 
-  /// More chunks of this size may wait: handing one over takes as long as parsing some kilobytes.
-  private static let smallChunkBytes = 32 << 10
+  /// More chunks of up to this size may wait: handing one over takes as long as parsing some kilobytes.
+  ///
+  /// None of short records that become long rows: what waits for the writer has eight bytes for each field,
+  /// also for those that were added.
+  static func smallChunkBytes(_ plan: ImportPlan) -> Int {
+    plan.ragged != .extend && plan.fieldCount <= 16 ? 32 << 10 : 0
+  }
 
   /// The number of threads that read ahead and scan. One thread that does everything keeps up with about five
   /// parsers, and takes a tenth less processor time. A scan takes less than a quarter of a parser's time, for
@@ -75,7 +80,7 @@ enum Pipeline {
     let (isSmall, times) = (work.isSmall, work.times)
     let queue = OrderedQueue<Chunk, Output>(
       window: options.parsers + options.queue, byteLimit: bytesInFlight(parsers: options.parsers),
-      smallSize: smallChunkBytes)
+      smallSize: smallChunkBytes(plan))
     // A pipe without further bytes must not prevent a failed import from ending.
     splitter.stopsWaiting { queue.hasStopped }
     let parsers = isSmall ? 0 : max(1, options.parsers)

@@ -86,6 +86,24 @@ import Testing
     #expect(try most(size: 10, window: 4, byteLimit: .max, smallSize: .max) == 32)
   }
 
+  @Test(
+    "Few chunks of short records that become long rows may wait, whatever their bytes",
+    arguments: [(3, .reject, true), (16, .pad, true), (17, .pad, false), (3, .extend, false)]
+      as [(Int, ImportOptions.Ragged, Bool)])
+  func longRows(columns: Int, ragged: ImportOptions.Ragged, maybeMany: Bool) throws {
+    var options = ImportOptions(inputs: ["a.csv"], database: "")
+    options.ragged = ragged
+    (options.delimiter, options.quote, options.header) = (",", 0x22, .firstRecord)
+    func line(_ letter: String) -> String {
+      (0..<columns).map { letter + "\($0)" }.joined(separator: ",") + "\n"
+    }
+    let opened = try InputPlanner(options: options, path: "a.csv").open(
+      MemorySource(Array((line("c") + line("v")).utf8)))
+    let match = try TableMatch(opened, options, table: nil)
+    let plan = ImportPlan(InputFile(table: "a.csv", in: nil), opened, match, options, encodes: true)
+    #expect((Pipeline.smallChunkBytes(plan) > 0) == maybeMany)
+  }
+
   @Test("Whether the next result is there, for a while: a result, the end and a stop are")
   func readiness() throws {
     let queue = OrderedQueue<Int, Int>(window: 4)
