@@ -329,9 +329,10 @@ package final class DecodedColumn {
     let offset = arena.count
     // Offsets have 32 bits, enough for everything that was ever encoded.
     let limit = Int(UInt32.max) &- offset
-    let most = codes.count &* SymbolTable.maximumLength
-    let fits = most < limit || symbols.decodedCount(codes) < limit
-    guard remaining >= 0, fits else { return TextSpan(offset: 0, length: 0) }
+    guard remaining >= 0 else { return TextSpan(offset: 0, length: 0) }
+    var most = symbols.room(codes)
+    if most >= limit { most = symbols.decodedCount(codes) }
+    guard most < limit else { return TextSpan(offset: 0, length: 0) }
     let length = decoder.decode(codes, to: arena.reserve(most))
     arena.advance(length)
     return TextSpan(

@@ -132,13 +132,15 @@ struct CodePlan {
   /// Total bits of all symbols at their frequencies.
   private(set) var bits = 0
 
-  /// - Parameter frequencies: falling, none 0; 1 to 2^20 of them. Overwritten.
-  init(_ frequencies: UnsafeMutableBufferPointer<Int>) {
+  /// - Parameters:
+  ///   - frequencies: falling, none 0; 1 to 2^20 of them. Overwritten.
+  ///   - shortest: no code is shorter.
+  init(_ frequencies: UnsafeMutableBufferPointer<Int>, shortest: Int = 0) {
     counts = [Int](repeating: 0, count: CanonicalCode.longest + 1)
     symbolCount = frequencies.count
     let original = frequencies.map { $0 }
     Self.lengths(frequencies)
-    for length in frequencies { counts[min(length, CanonicalCode.longest)] += 1 }
+    for length in frequencies { counts[min(max(length, shortest), CanonicalCode.longest)] += 1 }
     limit()
     var symbol = 0
     for (length, count) in counts.enumerated() {
@@ -214,7 +216,7 @@ struct CodePlan {
     }
   }
 
-  private var maximumLength: Int { counts.lastIndex { $0 > 0 } ?? 0 }
+  var maximumLength: Int { counts.lastIndex { $0 > 0 } ?? 0 }
   private var width: Int { BitPacking.width(counts.dropFirst().max() ?? 0) }
 
   /// Bytes that `write` appends.

@@ -2,16 +2,20 @@
 struct CompressedStrings: ~Copyable {
   private var trainer = SymbolTrainer()
   private var matcher = SymbolMatcher()
+  private var coder = SymbolCoder()
   private var codes = OutputBuffer()
   private var lengths = Scratch<UInt32>()
   private var strings = PackedStringsPlan()
   private var digits = DigitPacker()
   private var areDigits = false
+  /// True when symbols have prefix codes.
+  private var areCoded = false
 
   /// Bytes that `write` appends.
   var size: Int { areDigits ? digits.size : symbolSize }
 
-  private var symbolSize: Int { matcher.tableSize + strings.size }
+  private var tableSize: Int { areCoded ? coder.tableSize : matcher.tableSize }
+  private var symbolSize: Int { tableSize + strings.size }
 
   /// True when the last strings had a pattern of digits but are not stored by it: too many did not fit it, or
   /// symbols took fewer bytes.
@@ -22,8 +26,8 @@ struct CompressedStrings: ~Copyable {
   /// The indices of these strings, ascending.
   var exceptionRows: UnsafePointer<UInt32> { digits.strayRows }
 
-  /// Strings of more bytes in all get codes of 12 bits: their larger table pays off.
-  private static let wideBytes = 160 << 10
+  /// Strings of more bytes in all get prefix codes: their larger table pays off.
+  private static let codedBytes = 160 << 10
 
   /// Makes a table for the strings and compresses all of them.
   ///
@@ -53,9 +57,11 @@ struct CompressedStrings: ~Copyable {
   private mutating func compressBySymbols(
     _ column: GatheredColumn, _ plan: PackedStringsPlan, span: (Int) -> TextSpan
   ) -> Bool {
-    let limits: SymbolTrainer.Limits = plan.total > Self.wideBytes ? .wide : .narrow
+    areCoded = plan.total > Self.codedBytes
     trainer.train(
-      &matcher, column, count: plan.count, total: plan.total, limits: limits, span: span)
+      &matcher, column, count: plan.count, total: plan.total, limits: areCoded ? .coded : .narrow,
+      span: span)
+    if areCoded { coder.load(&matcher, trainer) }
     codes.removeAll()
     strings = PackedStringsPlan()
     let lengths = lengths.reserve(plan.count)
@@ -69,7 +75,10 @@ struct CompressedStrings: ~Copyable {
         continue
       }
       let text = column.spelling(string)
-      let length = matcher.compress(text, to: codes.reserve(2 &* text.count &+ 8))
+      let length =
+        areCoded
+        ? coder.compress(text, matcher, to: codes.reserve(SymbolCoder.mostBytes(text.count)))
+        : matcher.compress(text, to: codes.reserve(2 &* text.count &+ 8))
       codes.advance(length)
       lengths[index] = UInt32(truncatingIfNeeded: length)
       strings.add(length: length)
@@ -77,7 +86,7 @@ struct CompressedStrings: ~Copyable {
       if bytes >= checkpoint {
         // The saving must pay for the table, and for reading through it.
         let saved = (bytes &- codes.count) / 16 &* (plan.total / max(bytes / 16, 1))
-        if saved < matcher.tableSize &+ plan.total / 16 { return false }
+        if saved < tableSize &+ plan.total / 16 { return false }
         checkpoint = .max
       }
     }
@@ -86,7 +95,7 @@ struct CompressedStrings: ~Copyable {
 
   func write(into output: inout OutputBuffer) {
     if areDigits { return digits.write(into: &output) }
-    matcher.writeTable(into: &output)
+    areCoded ? coder.writeTable(matcher, into: &output) : matcher.writeTable(into: &output)
     let lengths = lengths.pointer
     strings.writeIndex(into: &output) { Int(lengths[$0]) }
     output.append(UnsafeRawPointer(codes.start), count: codes.count)

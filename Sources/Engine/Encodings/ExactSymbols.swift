@@ -13,7 +13,7 @@ struct ExactSymbols: ~Copyable {
     static let none = Entry(value: 0, code: 0, length: 0)
   }
 
-  private static let bits = 13
+  private static let bits = 9
   private static let capacity = 1 << bits
 
   private var entries = Scratch<Entry>(capacity: capacity)
@@ -21,7 +21,7 @@ struct ExactSymbols: ~Copyable {
   private var count = 0
 
   init() {
-    assert(SymbolTable.Width.wide.maximumCount <= Self.capacity / 2)
+    assert(SymbolTable.Width.narrow.maximumCount <= Self.capacity / 2)
   }
 
   mutating func removeAll() {

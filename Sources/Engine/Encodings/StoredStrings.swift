@@ -41,7 +41,7 @@ struct StoredStrings {
     let codes = packed.bytes(index)
     // Every symbol is stored as a word, so the last one may reach 8 bytes further.
     let room = UnsafeMutableRawPointer.allocate(
-      byteCount: symbols.decodedCount(codes) &+ 8, alignment: 8)
+      byteCount: symbols.room(codes) &+ 8, alignment: 8)
     defer { room.deallocate() }
     let count = symbols.decode(codes, to: room)
     return try use(UnsafeRawBufferPointer(start: room, count: count))
@@ -55,7 +55,9 @@ struct StoredStrings {
         ? nil : "the strings have codes without a symbol"
     }
     guard let symbols else { return nil }
-    for index in 0..<count where !symbols.areCodes(packed.bytes(index)) {
+    var decoder = SymbolDecoder()
+    decoder.load(symbols)
+    for index in 0..<count where !decoder.areCodes(packed.bytes(index), of: symbols) {
       return "string \(index) has codes without a symbol"
     }
     return nil

@@ -22,11 +22,11 @@ struct Symbol: Equatable, BitwiseCopyable {
 ///
 /// Symbols of three bytes and more are found by a hash of their first three bytes, with the longest first in
 /// each chain. When a chain is long, a hash of all bytes is used instead (`ExactSymbols`). Shorter symbols
-/// are found in a table of all pairs of bytes.
+/// are found in a table of all pairs of bytes. The many symbols of prefix codes are found in a `SymbolIndex`.
 struct SymbolMatcher: ~Copyable {
   struct Match {
-    /// The symbol's code. Where no symbol fits, the byte's code: the byte itself when codes are wide,
-    /// otherwise the byte plus 256.
+    /// The symbol's code. Where no symbol fits, the byte's code: the byte plus 256 when codes are narrow,
+    /// otherwise the byte itself.
     let code: Int
     let length: Int
   }
@@ -62,6 +62,7 @@ struct SymbolMatcher: ~Copyable {
   private var slots = Scratch<Slot>(capacity: 0)
   private var chains = Scratch<Chain>(capacity: 0)
   private var exact = ExactSymbols()
+  private var index = SymbolIndex()
   /// For each two bytes, first one low: `code | length << 12`.
   private var pairs = Scratch<UInt16>(capacity: 0)
   private var symbols = Scratch<Symbol>(capacity: 0)
@@ -74,6 +75,9 @@ struct SymbolMatcher: ~Copyable {
   /// The code of byte 0 when it has no symbol.
   private var byteBase: Int { width == .narrow ? 256 : 0 }
 
+  /// The code behind the last symbol's.
+  var end: Int { width.base + count }
+
   /// The symbol of a code.
   func symbol(_ code: Int) -> Symbol {
     let isByte = width == .narrow ? code >= 256 : code < 256
@@ -82,17 +86,18 @@ struct SymbolMatcher: ~Copyable {
 
   /// Loads symbols; their codes are their positions, counted from `width.base`.
   ///
-  /// - Precondition: at most `width.maximumCount`, all different, ascending in length; none of one
-  ///   byte when codes are wide.
+  /// - Precondition: at most `width.maximumCount`, all different, ascending in length; none of one byte
+  ///   unless codes are narrow.
   mutating func load(_ list: borrowing [Symbol], width: SymbolTable.Width) {
     self.width = width
     count = list.count
-    let most = SymbolTable.Width.wide.maximumCount
+    let most = width.maximumCount
+    _ = symbols.reserve(most)
+    for index in 0..<count { symbols.pointer[index] = list[index] }
+    if width != .narrow { return index.load(symbols.pointer, count: count) }
     _ = slots.reserve(Self.headCount + most)
     _ = chains.reserve(Self.headCount)
     _ = pairs.reserve(1 << 16)
-    _ = symbols.reserve(most)
-    for index in 0..<count { symbols.pointer[index] = list[index] }
     slots.pointer.update(repeating: .empty, count: Self.headCount)
     loadPairs()
     chains.pointer.update(repeating: Chain(), count: Self.headCount)
@@ -159,6 +164,7 @@ struct SymbolMatcher: ~Copyable {
   /// The longest symbol at the beginning of eight bytes of text.
   @inline(__always)
   borrowing func match(_ word: UInt64) -> Match {
+    if width != .narrow { return indexed(word, most: 8) }
     let slots = slots.pointer
     var place = Self.hash(word)
     repeat {
@@ -179,6 +185,7 @@ struct SymbolMatcher: ~Copyable {
   /// The longest symbol at the beginning of 1 to 7 bytes of text, with zeros above them.
   @inline(__always)
   borrowing func match(_ word: UInt64, remaining: Int) -> Match {
+    if width != .narrow { return indexed(word, most: remaining) }
     let slots = slots.pointer
     var place = Self.hash(word)
     repeat {
@@ -198,6 +205,14 @@ struct SymbolMatcher: ~Copyable {
     return Match(code: short & 0xFFF, length: short &>> 12)
   }
 
+  @inline(__always)
+  private borrowing func indexed(_ word: UInt64, most: Int) -> Match {
+    guard let (number, length) = index.match(word, most: most) else {
+      return Match(code: Int(word & 0xFF), length: 1)
+    }
+    return Match(code: number &+ width.base, length: length)
+  }
+
   private borrowing func single(_ byte: Int) -> Int {
     for index in 0..<count where symbols.pointer[index] == Symbol(byte: byte) {
       return index + width.base | 1 << 12
@@ -207,12 +222,12 @@ struct SymbolMatcher: ~Copyable {
 
   // MARK: Compressing
 
-  /// Compresses a string to `target` and returns the compressed length.
+  /// Compresses a string to `target` and returns the compressed length. Codes must be narrow; `SymbolCoder`
+  /// writes prefix codes.
   ///
   /// - Precondition: `target` has room for 2 bytes for each byte of the string, and 8 more.
   @inline(__always)
   borrowing func compress(_ text: SpellingView, to target: UnsafeMutableRawPointer) -> Int {
-    if width == .wide { return compressWide(text, to: target) }
     var output = target
     forEachCode(text) { code in
       // A code, or the escape and the byte, without a branch.
@@ -224,32 +239,9 @@ struct SymbolMatcher: ~Copyable {
     return output - target
   }
 
-  @inline(__always)
-  private borrowing func compressWide(
-    _ text: SpellingView, to target: UnsafeMutableRawPointer
-  ) -> Int {
-    var output = target
-    var pending = 0
-    var hasPending = false
-    forEachCode(text) { code in
-      if hasPending {
-        let both = UInt32(truncatingIfNeeded: pending | code &<< 12)
-        output.storeBytes(of: both.littleEndian, as: UInt32.self)
-        output += 3
-      }
-      pending = code
-      hasPending.toggle()
-    }
-    if hasPending {
-      output.storeBytes(of: UInt16(truncatingIfNeeded: pending).littleEndian, as: UInt16.self)
-      output += 2
-    }
-    return output - target
-  }
-
   /// Splits the text into symbols, each the longest that fits.
   @inline(__always)
-  private borrowing func forEachCode(_ text: SpellingView, _ body: (Int) -> Void) {
+  borrowing func forEachCode(_ text: SpellingView, _ body: (Int) -> Void) {
     var offset = 0
     let count = text.count
     while offset &+ 8 <= count {
@@ -264,7 +256,7 @@ struct SymbolMatcher: ~Copyable {
     }
   }
 
-  /// Bytes of the table in the file.
+  /// Bytes of the table in the file, if codes are narrow.
   var tableSize: Int {
     var size = SymbolTable.headerSize
     for index in 0..<count { size += symbols.pointer[index].length }
@@ -273,7 +265,7 @@ struct SymbolMatcher: ~Copyable {
 
   /// Writes the table, see `SymbolTable`.
   func writeTable(into output: inout OutputBuffer) {
-    output.append(width.rawValue)
+    output.append(SymbolTable.Width.narrow.rawValue)
     for length in 1...SymbolTable.maximumLength {
       var symbolsOfLength: UInt16 = 0
       for index in 0..<count where symbols.pointer[index].length == length {

@@ -12,14 +12,23 @@ import Base
 /// symbols follow up to 4095; two codes lie in three bytes, the first one in the low bits, and a last one
 /// without a neighbour in two.
 ///
+/// Prefix codes took the place of those of 12 bits, which are only read: see `CodedSymbols`.
+///
 /// Each compressed string can be read without the others.
 struct SymbolTable {
   enum Width: UInt8, Sendable {
+    case coded = 0
     case narrow = 8
     case wide = 12
 
-    var maximumCount: Int { self == .narrow ? 255 : 4096 - 256 }
-    /// The first symbol's code.
+    var maximumCount: Int {
+      switch self {
+      case .narrow: 255
+      case .wide: 4096 - 256
+      case .coded: 16_384 - 256
+      }
+    }
+    /// The first symbol's code; with prefix codes, its number in a matcher.
     var base: Int { self == .narrow ? 0 : 256 }
   }
 
@@ -32,12 +41,21 @@ struct SymbolTable {
   /// For lengths 1 to 8: the code after the last symbol of that length, and where the next length begins.
   private let ends: SIMD8<UInt32>
   private let offsets: SIMD8<UInt32>
+  /// The table, if its codes are prefix codes.
+  let coded: CodedSymbols?
 
   init(_ reader: inout ByteReader) throws(DecodingFailure) {
     let start = reader.offset
     guard let width = Width(rawValue: try reader.read(UInt8.self, "the width of codes")) else {
       throw DecodingFailure(what: "the width of codes", offset: start)
     }
+    if width == .coded {
+      let coded = try CodedSymbols(&reader)
+      (self.width, self.coded) = (width, coded)
+      (bytes, ends, offsets) = (UnsafeRawPointer(coded.bytes), SIMD8(), SIMD8())
+      return
+    }
+    coded = nil
     var ends = SIMD8<UInt32>()
     var offsets = SIMD8<UInt32>()
     var count: UInt32 = 0
@@ -94,6 +112,17 @@ struct SymbolTable {
   @inline(__always)
   static func wideCount(_ bytes: Int) -> Int { bytes &* 2 / 3 }
 
+  /// No byte of codes stands for more bytes of text.
+  var mostBytesOfByte: Int {
+    width == .coded ? 2 * Self.maximumLength : Self.maximumLength
+  }
+
+  /// At least the length of a compressed string's text in bytes: of a long one exactly that, which takes
+  /// longer to find, but no damaged one asks for much memory then.
+  func room(_ codes: UnsafeRawBufferPointer) -> Int {
+    codes.count <= 1 << 16 ? codes.count &* mostBytesOfByte : decodedCount(codes)
+  }
+
   /// The length of a compressed string's text in bytes.
   func decodedCount(_ codes: UnsafeRawBufferPointer) -> Int {
     var total = 0
@@ -118,6 +147,10 @@ struct SymbolTable {
   private func forEachSymbol(
     _ codes: UnsafeRawBufferPointer, _ body: (_ word: UInt64, _ length: Int) -> Void
   ) {
+    if let coded {
+      _ = coded.forEachSymbol(codes, body)
+      return
+    }
     if width == .wide {
       for position in 0..<Self.wideCount(codes.count) {
         let (word, length) = symbol(Self.wideCode(codes, position))
@@ -140,8 +173,10 @@ struct SymbolTable {
 
   /// True when every code has a symbol, every escape a byte, and no bits are left over.
   func areCodes(_ codes: UnsafeRawBufferPointer) -> Bool {
+    if let coded { return coded.areCodes(codes) }
     if width == .wide {
-      return codes.count % 3 != 1
+      let isLeftOver = codes.count % 3 == 1 || (codes.count % 3 == 2 && (codes.last ?? 0) > 15)
+      return !isLeftOver
         && (0..<Self.wideCount(codes.count)).allSatisfy { Self.wideCode(codes, $0) < end }
     }
     var index = 0
@@ -155,86 +190,5 @@ struct SymbolTable {
       index &+= 1
     }
     return true
-  }
-}
-
-/// A symbol table expanded for decoding many strings; reused for the next column.
-struct SymbolDecoder: ~Copyable {
-  private static let capacity = 4096
-
-  private var words = Scratch<UInt64>(capacity: 0)
-  private var lengths = Scratch<UInt8>(capacity: 0)
-  private var isWide = false
-
-  mutating func load(_ table: SymbolTable) {
-    isWide = table.width == .wide
-    let count = isWide ? Self.capacity : 256
-    let words = words.reserve(count)
-    let lengths = lengths.reserve(count)
-    for code in 0..<count {
-      let (word, length) = code < table.end ? table.symbol(code) : (0, 0)
-      words[code] = word.littleEndian
-      lengths[code] = UInt8(truncatingIfNeeded: length)
-    }
-  }
-
-  /// Like `SymbolTable.decode`, with one load for each symbol and one for its length.
-  ///
-  /// - Precondition: `target` has room for 8 bytes for each byte of the codes; 4 bytes may be read
-  ///   behind them.
-  @inline(__always)
-  borrowing func decode(
-    _ codes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
-  ) -> Int {
-    guard let base = codes.baseAddress else { return 0 }
-    return isWide
-      ? decodeWide(base, count: codes.count, to: target)
-      : decodeNarrow(base, count: codes.count, to: target)
-  }
-
-  @inline(__always)
-  private borrowing func decodeNarrow(
-    _ base: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer
-  ) -> Int {
-    let (words, lengths) = (words.pointer, lengths.pointer)
-    let end = base + count
-    var source = base
-    var output = target
-    while source < end {
-      let code = source.load(as: UInt8.self)
-      source += 1
-      if code == SymbolTable.escape {
-        if source < end { output.copyMemory(from: source, byteCount: 1) }
-        output += source < end ? 1 : 0
-        source += 1
-      } else {
-        output.storeBytes(of: words[Int(code)], as: UInt64.self)
-        output += Int(lengths[Int(code)])
-      }
-    }
-    return output - target
-  }
-
-  @inline(__always)
-  private borrowing func decodeWide(
-    _ base: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer
-  ) -> Int {
-    let (words, lengths) = (words.pointer, lengths.pointer)
-    var source = base
-    var output = target
-    var remaining = SymbolTable.wideCount(count)
-    while remaining > 0 {
-      let both = UInt32(littleEndian: source.loadUnaligned(as: UInt32.self))
-      let first = Int(both & 0xFFF)
-      output.storeBytes(of: words[first], as: UInt64.self)
-      output += Int(lengths[first])
-      if remaining == 1 { break }
-      let second = Int(both &>> 12 & 0xFFF)
-      output.storeBytes(of: words[second], as: UInt64.self)
-      output += Int(lengths[second])
-      source += 3
-      remaining &-= 2
-    }
-    return output - target
   }
 }

@@ -17,10 +17,9 @@ struct SymbolTrainer: ~Copyable {
     static let narrow = Limits(
       width: .narrow, sampleBytes: 60_000...60_000, generations: [8, 30, 60, 90, 110, 128],
       leastPairs: 3)
-    /// For strings of more than about 150 kB in all. Of 8 MB of prose, the largest sample saves 4% more than
-    /// the smallest one, and takes 10 to 15% more time.
-    static let wide = Limits(
-      width: .wide, sampleBytes: 128 << 10...512 << 10, generations: [16, 40, 70, 110, 128],
+    /// For strings of more than about 150 kB in all, which get prefix codes.
+    static let coded = Limits(
+      width: .coded, sampleBytes: 256 << 10...1 << 20, generations: [16, 40, 70, 110, 128],
       leastPairs: 2)
   }
 
@@ -33,7 +32,7 @@ struct SymbolTrainer: ~Copyable {
     var gain: Int { uses &* (symbol.length == 1 ? 8 : symbol.length) }
   }
 
-  private static let codes = 4096
+  private static let codes = 1 << PairCounts.codeBits
   /// Long strings are sampled in pieces of this many bytes.
   private static let pieceBytes = 256
   private static let largestGain = 1 << 13
@@ -58,6 +57,7 @@ struct SymbolTrainer: ~Copyable {
   ) {
     let bounds = limits.sampleBytes
     let limit = min(max(total / 16, bounds.lowerBound), bounds.upperBound)
+    pairs.slotBits = limits.width == .narrow ? 17 : 18
     takeSample(column, count: count, total: total, limit: limit, span)
     matcher.load([], width: limits.width)
     for part in limits.generations {
@@ -96,6 +96,16 @@ struct SymbolTrainer: ~Copyable {
         next = max(next + step, position + offset + size)
       }
       position += length
+    }
+  }
+
+  /// Calls `body` with each string, or piece of a string, of the sample.
+  borrowing func forEachPiece(_ body: (SpellingView) -> Void) {
+    var start = 0
+    for piece in 0..<pieces {
+      let end = ends.pointer[piece]
+      body(SpellingView(UnsafeRawBufferPointer(rebasing: sample.bytes[start..<end])))
+      start = end
     }
   }
 
@@ -154,7 +164,7 @@ struct SymbolTrainer: ~Copyable {
     for code in 0..<Self.codes where counts.pointer[code] > 0 {
       add(matcher.symbol(code), uses: Int(counts.pointer[code]), mask: size - 1)
     }
-    for slot in 0..<PairCounts.slotCount {
+    for slot in 0..<pairs.slotCount {
       guard let pair = pairs[slot], pair.uses >= least else { continue }
       let first = matcher.symbol(pair.first)
       if first.length == 8 { continue }
@@ -183,7 +193,7 @@ struct SymbolTrainer: ~Copyable {
   /// - Parameter scale: how many times longer than the sample the strings are: symbols that save less than
   ///   their place in the table costs are left out.
   private func best(_ width: SymbolTable.Width, scale: Int) -> [Symbol] {
-    let shortest = width == .wide ? 2 : 1
+    let shortest = width == .narrow ? 1 : 2
     func isCandidate(_ candidate: Candidate) -> Bool {
       let uses = candidate.uses.multipliedReportingOverflow(by: scale)
       let length = candidate.symbol.length
@@ -231,21 +241,24 @@ extension Symbol {
 /// How often pairs of codes occur, in an open-addressed hash table. Once it is three quarters full, new pairs
 /// are not counted: the important ones came earlier.
 private struct PairCounts: ~Copyable {
-  static let slotCount = 1 << 17
+  static let codeBits = 14
 
-  /// `(first << 12 | second) + 1` in the high half, the uses in the low one.
+  /// The table has 2^slotBits slots.
+  var slotBits = 17
+  var slotCount: Int { 1 &<< slotBits }
+  /// `(first << codeBits | second) + 1` in the high half, the uses in the low one.
   private var slots = Scratch<UInt64>(capacity: 1)
   private(set) var count = 0
 
   mutating func removeAll() {
-    slots.reserve(Self.slotCount).update(repeating: 0, count: Self.slotCount)
+    slots.reserve(slotCount).update(repeating: 0, count: slotCount)
     count = 0
   }
 
   @inline(__always)
   mutating func add(_ first: Int, _ second: Int) {
-    let key = UInt64(truncatingIfNeeded: first &<< 12 | second) &+ 1
-    var slot = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) &>> 47)
+    let key = UInt64(truncatingIfNeeded: first &<< Self.codeBits | second) &+ 1
+    var slot = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) &>> UInt64(64 &- slotBits))
     while true {
       let value = slots.pointer[slot]
       if value &>> 32 == key {
@@ -253,13 +266,13 @@ private struct PairCounts: ~Copyable {
         return
       }
       if value == 0 {
-        if count < Self.slotCount / 4 * 3 {
+        if count < slotCount / 4 * 3 {
           slots.pointer[slot] = key &<< 32 | 1
           count &+= 1
         }
         return
       }
-      slot = (slot &+ 1) & (Self.slotCount - 1)
+      slot = (slot &+ 1) & (slotCount &- 1)
     }
   }
 
@@ -268,6 +281,7 @@ private struct PairCounts: ~Copyable {
     let value = slots.pointer[slot]
     if value == 0 { return nil }
     let key = Int(truncatingIfNeeded: value &>> 32) &- 1
-    return (key &>> 12, key & 0xFFF, Int(truncatingIfNeeded: value & 0xFFFF_FFFF))
+    let second = key & (1 &<< Self.codeBits &- 1)
+    return (key &>> Self.codeBits, second, Int(truncatingIfNeeded: value & 0xFFFF_FFFF))
   }
 }

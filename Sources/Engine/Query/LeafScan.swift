@@ -242,12 +242,12 @@ package final class LeafScan {
       }
       let bytes = UnsafeRawBufferPointer(
         start: base + Int(spans[index].offset), count: Int(spans[index].length))
-      guard strings.symbols != nil else {
+      guard let symbols = strings.symbols else {
         try body(index, bytes)
         continue
       }
       text.removeAll()
-      let target = text.reserve(bytes.count &* SymbolTable.maximumLength)
+      let target = text.reserve(symbols.room(bytes))
       let length = decoder.decode(bytes, to: target)
       try body(index, UnsafeRawBufferPointer(start: target, count: length))
     }

@@ -1,0 +1,348 @@
+import Base
+import Testing
+import TestSupport
+
+@testable import Engine
+
+/// Strings compressed by symbols with prefix codes, and those with codes of 12 bits, which only older files
+/// have.
+@Suite struct CodedSymbolsTests {
+  /// What compression makes of strings, with the bytes that may be read behind it.
+  private func compress(_ strings: [[UInt8]]) throws -> [UInt8] {
+    let arena = strings.flatMap { $0 }
+    var offset: UInt32 = 0
+    let spans = strings.map { string -> TextSpan in
+      defer { offset += UInt32(string.count) }
+      return TextSpan(offset: offset, length: UInt32(string.count))
+    }
+    let guarded = try GuardedBytes(arena)
+    defer { withExtendedLifetime(guarded) {} }
+    var output = OutputBuffer()
+    try spans.withUnsafeBufferPointer { spans in
+      var room = Scratch<TextSpan>()
+      let gathered = try GatheredColumn(
+        arena: guarded.readOnly, matrix: spans.baseAddress.unsafelyUnwrapped, column: 0, stride: 1,
+        rowCount: strings.count, scratch: room.reserve(strings.count))
+      var compressed = CompressedStrings()
+      let isSmaller = compressed.compress(
+        gathered, gathered.lengths, effort: .thorough, mostExceptions: 0,
+        span: { gathered.spans[$0] })
+      try #require(isSmaller)
+      compressed.write(into: &output)
+      #expect(output.count == compressed.size)
+    }
+    return Array(output.bytes) + [0, 0, 0, 0, 0, 0, 0, 0]
+  }
+
+  private func open(_ bytes: GuardedBytes, count: Int) throws -> StoredStrings {
+    var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes.readOnly.dropLast(8)))
+    return try StoredStrings(&reader, count: count, areCompressed: true)
+  }
+
+  /// All strings, each by itself and by the expanded table.
+  private func expect(_ stored: StoredStrings, have strings: [[UInt8]], _ note: String) throws {
+    let symbols = try #require(stored.symbols)
+    var decoder = SymbolDecoder()
+    decoder.load(symbols)
+    for (index, string) in strings.enumerated() {
+      let alone = stored.withBytes(index) { $0.map(Array.init) ?? [] }
+      try #require(alone == string, "\(note), string \(index)")
+      let codes = stored.packed.bytes(index)
+      let room = codes.count * symbols.mostBytesOfByte + 8
+      let target = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 8)
+      defer { target.deallocate() }
+      let length = decoder.decode(codes, to: target)
+      let all = Array(UnsafeRawBufferPointer(start: target, count: length))
+      try #require(all == string, "\(note), string \(index) with others")
+    }
+  }
+
+  /// Texts of words; some are empty, some longer than a block, some have bytes that hardly another has.
+  private func texts(
+    _ random: inout SplitMix64, words counts: [Int] = [0, 1, 3, 9, 40, 3000]
+  ) -> [[UInt8]] {
+    let letters = Array("etaoinshrdlu ".utf8) + [0, 200, 255]
+    let words = (0..<Int.random(in: 20...2000, using: &random)).map { _ in
+      (0..<Int.random(in: 1...12, using: &random)).map { _ in
+        letters[Int.random(in: letters.indices, using: &random)]
+      }
+    }
+    var texts: [[UInt8]] = []
+    var total = 0
+    while total < 200_000 {
+      let count = counts[Int.random(in: counts.indices, using: &random)]
+      var text: [UInt8] = []
+      for _ in 0..<count { text += words[Int.random(in: 0..<words.count, using: &random)] }
+      if texts.count % 50 == 7 { text.append(UInt8.random(in: 0...255, using: &random)) }
+      texts.append(text)
+      total += text.count
+    }
+    return texts
+  }
+
+  /// A table as a reader that follows the format's description reads it: bits to symbols.
+  private func table(_ bytes: [UInt8]) throws -> (codes: [String: [UInt8]], end: Int) {
+    try #require(bytes[0] == 0)
+    let longest = Int(bytes[1])
+    var (place, counts) = (2, [[Int]]())
+    for _ in 4...longest {
+      counts.append(
+        (0..<8).map { Int(bytes[place + 2 * $0]) + Int(bytes[place + 2 * $0 + 1]) << 8 })
+      place += 16
+    }
+    var (codes, next) = ([String: [UInt8]](), 0)
+    for length in 1...longest {
+      next <<= 1
+      if length < 4 { continue }
+      for size in 1...8 {
+        for _ in 0..<counts[length - 4][size - 1] {
+          let digits = String(next, radix: 2)
+          codes[String(repeating: "0", count: length - digits.count) + digits] =
+            Array(bytes[place..<place + size])
+          place += size
+          next += 1
+        }
+      }
+    }
+    return (codes, place)
+  }
+
+  private func bits(_ codes: UnsafeRawBufferPointer) -> String {
+    codes.map {
+      String(repeating: "0", count: $0.leadingZeroBitCount) + ($0 == 0 ? "" : String($0, radix: 2))
+    }
+    .joined()
+  }
+
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  func stringsAreReadBack(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let texts = texts(&random)
+    let bytes = try GuardedBytes(try compress(texts))
+    defer { withExtendedLifetime(bytes) {} }
+    let stored = try open(bytes, count: texts.count)
+    #expect(stored.symbols?.width == .coded, "seed \(seed)")
+    #expect(stored.inconsistency() == nil, "seed \(seed)")
+    try expect(stored, have: texts, "seed \(seed)")
+  }
+
+  /// The bits are those of the description, and few: a slow search for the fewest saves less than a tenth.
+  @Test(arguments: [11, 12] as [UInt64])
+  func fewBits(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let texts = texts(&random, words: [0, 1, 3, 9, 40])
+    let bytes = try GuardedBytes(try compress(texts))
+    defer { withExtendedLifetime(bytes) {} }
+    let stored = try open(bytes, count: texts.count)
+    let codes = try table(Array(bytes.readOnly)).codes
+    var lengths: [[UInt8]: Int] = [:]
+    for (code, symbol) in codes { lengths[symbol] = code.count }
+    #expect(lengths.count == codes.count, "no symbol has two codes")
+    var (taken, fewest) = (0, 0)
+    for (index, text) in texts.enumerated() where index % 4 == 0 {
+      var (read, code, left) = ([UInt8](), "", 0)
+      for bit in bits(stored.packed.bytes(index)) {
+        code.append(bit)
+        left += 1
+        guard let symbol = codes[code] else { continue }
+        read += symbol
+        taken += left
+        (code, left) = ("", 0)
+      }
+      try #require(read == text, "seed \(seed), string \(index)")
+      #expect(left < 8 && code.allSatisfy { $0 == "1" })
+      var costs = [0] + [Int](repeating: .max, count: text.count)
+      for start in text.indices {
+        for end in start + 1...min(start + 8, text.count) {
+          guard let length = lengths[Array(text[start..<end])] else { continue }
+          costs[end] = min(costs[end], costs[start] + length)
+        }
+      }
+      fewest += costs[text.count]
+    }
+    #expect(
+      taken >= fewest && Double(taken) < 1.095 * Double(fewest),
+      "seed \(seed): \(taken) of \(fewest)")
+  }
+
+  /// A symbol that is nearly all of a text would have a code of a bit; none has fewer than four.
+  @Test func frequentSymbols() throws {
+    let texts = (0..<2500).map {
+      [UInt8](repeating: 120, count: 80 + $0 % 3) + Array("\($0 % 7)".utf8)
+    }
+    let bytes = try GuardedBytes(try compress(texts))
+    defer { withExtendedLifetime(bytes) {} }
+    let codes = try table(Array(bytes.readOnly)).codes
+    #expect(codes.keys.map(\.count).min() == 4)
+    try expect(try open(bytes, count: texts.count), have: texts, "one symbol")
+  }
+
+  // MARK: Damage
+
+  /// A table of symbols whose codes have given lengths, and strings of given bytes.
+  private func stored(
+    longest: UInt8, _ symbols: [(bits: Int, [UInt8])], _ strings: [[UInt8]]
+  ) -> [UInt8] {
+    var counts = [UInt8](repeating: 0, count: 16 * max(0, Int(longest) - 3))
+    for (bits, symbol) in symbols { counts[16 * (bits - 4) + 2 * (symbol.count - 1)] += 1 }
+    let total = strings.reduce(0) { $0 + $1.count }
+    let shortest = strings.map(\.count).min() ?? 0
+    // Every length in a byte; fewer than 17 strings have no starts.
+    return [0, longest] + counts + symbols.flatMap(\.1)
+      + [UInt8(total), 0, 0, 0, UInt8(shortest), 0, 0, 0, 8, 0]
+      + strings.map { UInt8($0.count - shortest) } + strings.flatMap { $0 }
+      + [0, 0, 0, 0, 0, 0, 0, 0]
+  }
+
+  /// Of the codes `0000` a, `0001` bc, `00100000` d: strings, and what is wrong with others.
+  @Test func damagedStrings() throws {
+    let symbols: [(bits: Int, [UInt8])] = [(4, [97]), (4, [98, 99]), (8, [100])]
+    let sound: [[UInt8]] = [[0b0000_0001], [0b0010_0000, 0b0001_1111], [], [0b0000_1111]]
+    let good = try GuardedBytes(stored(longest: 8, symbols, sound))
+    defer { withExtendedLifetime(good) {} }
+    let strings = try open(good, count: sound.count)
+    #expect(strings.inconsistency() == nil)
+    try expect(strings, have: [Array("abc".utf8), Array("dbc".utf8), [], Array("a".utf8)], "sound")
+    let damaged: [[UInt8]] = [
+      [0b0000_0111], [0b0000_1110], [0b0000_0000, 0b1111_1111], [0b1111_1111], [0b0010_0001],
+      [0b0000_0010, 0b0000_1110],
+    ]
+    for string in damaged {
+      // What follows the string must not be taken for a part of it.
+      let bytes = try GuardedBytes(stored(longest: 8, symbols, [string, [0]]))
+      defer { withExtendedLifetime(bytes) {} }
+      let strings = try open(bytes, count: 2)
+      #expect(strings.inconsistency() == "string 0 has codes without a symbol", "\(string)")
+    }
+  }
+
+  @Test func codesThatEndBehindTheString() throws {
+    // `0010` and then `0000` of the next string would be `d`.
+    let symbols: [(bits: Int, [UInt8])] = [(4, [97]), (4, [98, 99]), (8, [100])]
+    let bytes = try GuardedBytes(stored(longest: 8, symbols, [[0b0000_0010], [0b0000_0000]]))
+    defer { withExtendedLifetime(bytes) {} }
+    let strings = try open(bytes, count: 2)
+    try expect(strings, have: [Array("a".utf8), Array("aa".utf8)], "cut")
+    #expect(strings.inconsistency() == "string 0 has codes without a symbol")
+  }
+
+  @Test func damagedTables() throws {
+    let one: [(bits: Int, [UInt8])] = [(4, [97])]
+    let seventeen = (0..<17).map { (bits: 4, [UInt8(97 + $0)]) }
+    let tables = [
+      stored(longest: 7, one, []), stored(longest: 21, one, []), stored(longest: 8, [], []),
+      stored(longest: 8, seventeen + [(8, [65])], []), stored(longest: 8, one, []),
+    ]
+    for (index, table) in tables.enumerated() {
+      let bytes = try GuardedBytes(table)
+      defer { withExtendedLifetime(bytes) {} }
+      #expect(throws: DecodingFailure.self, "table \(index)") { try open(bytes, count: 0) }
+    }
+    let bytes = try GuardedBytes(stored(longest: 20, one + [(20, [65])], []))
+    defer { withExtendedLifetime(bytes) {} }
+    #expect(try open(bytes, count: 0).inconsistency() == nil)
+  }
+
+  /// Any bytes in place of any others give something or are refused, without a read or write outside.
+  @Test(arguments: [21, 22] as [UInt64])
+  func hostileBytes(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let texts = texts(&random)
+    let sound = try compress(texts)
+    let header = try table(sound).end
+    let bytes = try GuardedBytes(sound)
+    defer { withExtendedLifetime(bytes) {} }
+    let target = UnsafeMutableRawPointer.allocate(byteCount: 1 << 22, alignment: 8)
+    defer { target.deallocate() }
+    var opened = 0
+    for round in 0..<60 {
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let end = [2, 200, header, sound.count - 8][round % 4]
+        let place = Int.random(in: round % 4 == 0 ? 1..<2 : 0..<end, using: &random)
+        bytes.bytes[place] = UInt8.random(in: .min ... .max, using: &random)
+      }
+      if let stored = try? open(bytes, count: texts.count), let symbols = stored.symbols {
+        opened += 1
+        _ = stored.inconsistency()
+        var decoder = SymbolDecoder()
+        decoder.load(symbols)
+        for index in stride(from: 0, to: texts.count, by: 1 + texts.count / 50) {
+          let codes = stored.packed.bytes(index)
+          let alone = stored.withBytes(index) { $0?.count ?? 0 }
+          if codes.count * symbols.mostBytesOfByte + 8 > 1 << 22 { continue }
+          #expect(decoder.decode(codes, to: target) == alone, "seed \(seed), round \(round)")
+        }
+      }
+      bytes.bytes.copyBytes(from: sound)
+    }
+    #expect(opened > 15, "seed \(seed)")
+  }
+
+  // MARK: Codes of 12 bits
+
+  /// Strings with codes of 12 bits, as they were written before there were prefix codes.
+  private func wide(_ symbols: [[UInt8]], _ strings: [[UInt8]]) -> [UInt8] {
+    let sorted = symbols.sorted { $0.count < $1.count }
+    var output = OutputBuffer()
+    output.append(12 as UInt8)
+    for size in 1...8 { output.append(UInt16(sorted.count { $0.count == size })) }
+    for symbol in sorted { for byte in symbol { output.append(byte) } }
+    var plan = PackedStringsPlan()
+    let packed = strings.map { string -> [UInt8] in
+      var codes: [Int] = []
+      var place = 0
+      while place < string.count {
+        let rest = string[place...]
+        let match = sorted.lastIndex { rest.starts(with: $0) }
+        codes.append(match.map { 256 + $0 } ?? Int(string[place]))
+        place += match.map { sorted[$0].count } ?? 1
+      }
+      var bytes: [UInt8] = []
+      for pair in stride(from: 0, to: codes.count, by: 2) {
+        let hasBoth = pair + 1 < codes.count
+        let both = codes[pair] | (hasBoth ? codes[pair + 1] << 12 : 0)
+        bytes += (0..<(hasBoth ? 3 : 2)).map { UInt8(both >> (8 * $0) & 0xFF) }
+      }
+      return bytes
+    }
+    for string in packed { plan.add(length: string.count) }
+    plan.writeIndex(into: &output) { packed[$0].count }
+    for string in packed { for byte in string { output.append(byte) } }
+    return Array(output.bytes) + [0, 0, 0, 0, 0, 0, 0, 0]
+  }
+
+  @Test func codesOfTwelveBitsAreRead() throws {
+    var random = SplitMix64(seed: 5)
+    let symbols = (0..<300).map { _ in
+      (0..<Int.random(in: 2...8, using: &random)).map { _ in
+        UInt8.random(in: 97...104, using: &random)
+      }
+    }
+    let strings = (0..<400).map { index in
+      (0..<index % 7).flatMap { _ in symbols[Int.random(in: symbols.indices, using: &random)] } + [
+        UInt8(index & 0xFF)
+      ]
+    }
+    let bytes = try GuardedBytes(wide(Array(Set(symbols)), strings))
+    defer { withExtendedLifetime(bytes) {} }
+    let stored = try open(bytes, count: strings.count)
+    #expect(stored.symbols?.width == .wide && stored.inconsistency() == nil)
+    try expect(stored, have: strings, "12 bits")
+    // A byte that is left over, a code without a symbol, bits behind the last code.
+    for damaged: [UInt8] in [[1], [1, 2, 3, 4], [0xFF, 0x0F], [97, 0x10]] {
+      var plan = PackedStringsPlan()
+      plan.add(length: damaged.count)
+      var output = OutputBuffer()
+      output.append(12 as UInt8)
+      output.appendZeros(16)
+      plan.writeIndex(into: &output) { _ in damaged.count }
+      for byte in damaged { output.append(byte) }
+      output.appendZeros(8)
+      let bytes = try GuardedBytes(Array(output.bytes))
+      defer { withExtendedLifetime(bytes) {} }
+      let strings = try open(bytes, count: 1)
+      #expect(strings.inconsistency() == "string 0 has codes without a symbol", "\(damaged)")
+      _ = strings.withBytes(0) { $0?.count }
+    }
+  }
+}
