@@ -1,4 +1,4 @@
-/// Splits texts into those symbols whose prefix codes take the fewest bits, and writes the codes.
+/// Splits texts into symbols whose prefix codes take few bits, and writes the codes.
 ///
 /// The codes come from the sample of the trainer, so that a text is read once; bytes that the sample lacks
 /// have long codes. A text is a path from its beginning to its end; its steps are symbols, as long as their
@@ -30,7 +30,7 @@ struct SymbolCoder: ~Copyable {
 
   /// Of each symbol, by its number in the matcher.
   private var steps = Scratch<Steps>(capacity: 0)
-  /// The same for the codes: `code << 8 | bits`.
+  /// `code << 8 | bits` of each symbol, by its number in the matcher.
   private var codes = Scratch<UInt32>(capacity: 0)
   /// The symbols in the order of their codes.
   private var order: [UInt16] = []

@@ -7,33 +7,6 @@ import TestSupport
 /// Strings compressed by symbols with prefix codes, and those with codes of 12 bits, which only older files
 /// have.
 @Suite struct CodedSymbolsTests {
-  /// What compression makes of strings, with the bytes that may be read behind it.
-  private func compress(_ strings: [[UInt8]]) throws -> [UInt8] {
-    let arena = strings.flatMap { $0 }
-    var offset: UInt32 = 0
-    let spans = strings.map { string -> TextSpan in
-      defer { offset += UInt32(string.count) }
-      return TextSpan(offset: offset, length: UInt32(string.count))
-    }
-    let guarded = try GuardedBytes(arena)
-    defer { withExtendedLifetime(guarded) {} }
-    var output = OutputBuffer()
-    try spans.withUnsafeBufferPointer { spans in
-      var room = Scratch<TextSpan>()
-      let gathered = try GatheredColumn(
-        arena: guarded.readOnly, matrix: spans.baseAddress.unsafelyUnwrapped, column: 0, stride: 1,
-        rowCount: strings.count, scratch: room.reserve(strings.count))
-      var compressed = CompressedStrings()
-      let isSmaller = compressed.compress(
-        gathered, gathered.lengths, effort: .thorough, mostExceptions: 0,
-        span: { gathered.spans[$0] })
-      try #require(isSmaller)
-      compressed.write(into: &output)
-      #expect(output.count == compressed.size)
-    }
-    return Array(output.bytes) + [0, 0, 0, 0, 0, 0, 0, 0]
-  }
-
   private func open(_ bytes: GuardedBytes, count: Int) throws -> StoredStrings {
     var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes.readOnly.dropLast(8)))
     return try StoredStrings(&reader, count: count, areCompressed: true)
@@ -118,7 +91,7 @@ import TestSupport
   func stringsAreReadBack(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let texts = texts(&random)
-    let bytes = try GuardedBytes(try compress(texts))
+    let bytes = try GuardedBytes(try compressed(texts))
     defer { withExtendedLifetime(bytes) {} }
     let stored = try open(bytes, count: texts.count)
     #expect(stored.symbols?.width == .coded, "seed \(seed)")
@@ -131,7 +104,7 @@ import TestSupport
   func fewBits(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let texts = texts(&random, words: [0, 1, 3, 9, 40])
-    let bytes = try GuardedBytes(try compress(texts))
+    let bytes = try GuardedBytes(try compressed(texts))
     defer { withExtendedLifetime(bytes) {} }
     let stored = try open(bytes, count: texts.count)
     let codes = try table(Array(bytes.readOnly)).codes
@@ -170,11 +143,35 @@ import TestSupport
     let texts = (0..<2500).map {
       [UInt8](repeating: 120, count: 80 + $0 % 3) + Array("\($0 % 7)".utf8)
     }
-    let bytes = try GuardedBytes(try compress(texts))
+    let bytes = try GuardedBytes(try compressed(texts))
     defer { withExtendedLifetime(bytes) {} }
     let codes = try table(Array(bytes.readOnly)).codes
     #expect(codes.keys.map(\.count).min() == 4)
     try expect(try open(bytes, count: texts.count), have: texts, "one symbol")
+  }
+
+  /// Long strings, whose length is counted before they are read: one by one, and by columns.
+  @Test func longStrings() throws {
+    var random = SplitMix64(seed: 31)
+    let words = texts(&random, words: [1]).prefix(300)
+    let texts = [9, 300_000, 0, 200_000].map { count -> [UInt8] in
+      var text: [UInt8] = []
+      while text.count < count { text += words[Int.random(in: 0..<300, using: &random)] }
+      return text
+    }
+    let bytes = try GuardedBytes(try compressed(texts))
+    defer { withExtendedLifetime(bytes) {} }
+    let stored = try open(bytes, count: texts.count)
+    #expect(stored.packed.bytes(1).count > 1 << 16, "shorter ones are not counted")
+    try expect(stored, have: texts, "long")
+    let cluster = try encode([texts.map { $0 }], with: ClusterBuilder(effort: .thorough))
+    let guarded = try GuardedBytes(cluster.bytes)
+    defer { withExtendedLifetime(guarded) {} }
+    let decoded = DecodedColumn()
+    decoded.decode(try ClusterReader(guarded.readOnly).open(id: 1), rows: 0..<texts.count)
+    for (row, text) in texts.enumerated() {
+      #expect(decoded[row].map(Array.init) == text, "row \(row)")
+    }
   }
 
   // MARK: Damage
@@ -248,7 +245,7 @@ import TestSupport
   func hostileBytes(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let texts = texts(&random)
-    let sound = try compress(texts)
+    let sound = try compressed(texts)
     let header = try table(sound).end
     let bytes = try GuardedBytes(sound)
     defer { withExtendedLifetime(bytes) {} }
