@@ -36,6 +36,11 @@ package final class DecodedColumn {
   /// The address that the spans' offsets are relative to. Valid until the next `decode`.
   package var base: UnsafeRawPointer { stored?.baseAddress ?? UnsafeRawPointer(arena.start) }
 
+  /// The bytes that the spans point into, from `base` on. Valid until the next `decode`.
+  var memory: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base, count: stored?.count ?? arena.count)
+  }
+
   /// An upper bound of the bytes of all decoded rows together.
   var mostBytes: Int { length }
 
@@ -330,8 +335,8 @@ package final class DecodedColumn {
     // Offsets have 32 bits, enough for everything that was ever encoded.
     let limit = Int(UInt32.max) &- offset
     guard remaining >= 0 else { return TextSpan(offset: 0, length: 0) }
-    var most = symbols.room(codes)
-    if most >= limit { most = symbols.decodedCount(codes) }
+    var most = decoder.room(codes, of: symbols)
+    if most >= limit, symbols.hasRoughRoom(codes) { most = symbols.decodedCount(codes) }
     guard most < limit else { return TextSpan(offset: 0, length: 0) }
     let length = decoder.decode(codes, to: arena.reserve(most))
     arena.advance(length)

@@ -61,36 +61,74 @@ struct CompressedStrings: ~Copyable {
     trainer.train(
       &matcher, column, count: plan.count, total: plan.total, limits: areCoded ? .coded : .narrow,
       span: span)
-    if areCoded { coder.load(&matcher, trainer) }
     codes.removeAll()
     strings = PackedStringsPlan()
-    let lengths = lengths.reserve(plan.count)
-    var bytes = 0
-    var checkpoint = min(plan.total, 16_384)
+    _ = lengths.reserve(plan.count)
+    if areCoded {
+      coder.load(&matcher, trainer)
+      return compressByPrefixCodes(column, plan, span: span)
+    }
+    var progress = Progress(plan, tableSize: tableSize)
     for index in 0..<plan.count {
-      let string = span(index)
-      if string.length == 0 {
-        lengths[index] = 0
-        strings.add(length: 0)
-        continue
-      }
-      let text = column.spelling(string)
-      let length =
-        areCoded
-        ? coder.compress(text, matcher, to: codes.reserve(SymbolCoder.mostBytes(text.count)))
-        : matcher.compress(text, to: codes.reserve(2 &* text.count &+ 8))
+      let text = Self.text(column, span(index))
+      let length = matcher.compress(text, to: codes.reserve(2 &* text.count &+ 8))
       codes.advance(length)
-      lengths[index] = UInt32(truncatingIfNeeded: length)
+      lengths.pointer[index] = UInt32(truncatingIfNeeded: length)
       strings.add(length: length)
-      bytes &+= text.count
-      if bytes >= checkpoint {
-        // The saving must pay for the table, and for reading through it.
-        let saved = (bytes &- codes.count) / 16 &* (plan.total / max(bytes / 16, 1))
-        if saved < tableSize &+ plan.total / 16 { return false }
-        checkpoint = .max
-      }
+      guard progress.add(text.count, codes: codes.count) else { return false }
     }
     return codes.count <= Int(UInt32.max) - 1
+  }
+
+  private mutating func compressByPrefixCodes(
+    _ column: GatheredColumn, _ plan: PackedStringsPlan, span: (Int) -> TextSpan
+  ) -> Bool {
+    var progress = Progress(plan, tableSize: tableSize)
+    let lengths = lengths.pointer
+    var (index, isWorthIt) = (0, true)
+    var strings = PackedStringsPlan()
+    coder.compress(
+      plan.count, matcher, to: &codes, text: { Self.text(column, span($0)) }
+    ) { length, end in
+      lengths[index] = UInt32(truncatingIfNeeded: length)
+      strings.add(length: length)
+      isWorthIt = progress.add(Int(span(index).length), codes: end)
+      index &+= 1
+      return isWorthIt
+    }
+    self.strings = strings
+    return isWorthIt && codes.count <= Int(UInt32.max) - 1
+  }
+
+  /// The text of a span; a null has none, and a place outside of the column.
+  @inline(__always)
+  private static func text(_ column: GatheredColumn, _ span: TextSpan) -> SpellingView {
+    span.length == 0
+      ? SpellingView(UnsafeRawBufferPointer(start: nil, count: 0)) : column.spelling(span)
+  }
+
+  /// Tells early when compression is unlikely to pay.
+  private struct Progress {
+    private let total: Int
+    private let tableSize: Int
+    private var bytes = 0
+    private var checkpoint: Int
+
+    init(_ plan: PackedStringsPlan, tableSize: Int) {
+      (total, self.tableSize) = (plan.total, tableSize)
+      checkpoint = min(total, 16_384)
+    }
+
+    /// Adds a string's bytes; returns false when going on is of no use.
+    @inline(__always)
+    mutating func add(_ length: Int, codes: Int) -> Bool {
+      bytes &+= length
+      if bytes < checkpoint { return true }
+      checkpoint = .max
+      // The saving must pay for the table, and for reading through it.
+      let saved = (bytes &- codes) / 16 &* (total / max(bytes / 16, 1))
+      return saved >= tableSize &+ total / 16
+    }
   }
 
   func write(into output: inout OutputBuffer) {

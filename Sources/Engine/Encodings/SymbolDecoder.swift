@@ -37,6 +37,14 @@ struct SymbolDecoder: ~Copyable {
     }
   }
 
+  /// Like `SymbolTable.room`, of the table that is loaded.
+  borrowing func room(_ codes: UnsafeRawBufferPointer, of table: SymbolTable) -> Int {
+    guard table.coded != nil, let base = codes.baseAddress, !table.hasRoughRoom(codes) else {
+      return table.room(codes)
+    }
+    return coded.decodedCount(base, count: codes.count)
+  }
+
   /// Like `SymbolTable.areCodes`, of the table that is loaded.
   borrowing func areCodes(_ codes: UnsafeRawBufferPointer, of table: SymbolTable) -> Bool {
     guard table.coded != nil else { return table.areCodes(codes) }
@@ -176,9 +184,27 @@ private struct CodedDecoder: ~Copyable {
     _ base: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer
   ) -> Int {
     let words = words.pointer
+    var output = target
+    forEachEntry(base, count: count) { entry in
+      output.storeBytes(of: words[Int(entry &>> 16)], as: UInt64.self)
+      output += Int(entry &>> 8 & 0xFF)
+    }
+    return output - target
+  }
+
+  /// The length of the text that `decode` would write.
+  borrowing func decodedCount(_ base: UnsafeRawPointer, count: Int) -> Int {
+    var total = 0
+    forEachEntry(base, count: count) { total &+= Int($0 &>> 8 & 0xFF) }
+    return total
+  }
+
+  @inline(__always)
+  private borrowing func forEachEntry(
+    _ base: UnsafeRawPointer, count: Int, _ body: (UInt32) -> Void
+  ) {
     let end = count &* 8
     var position = 0
-    var output = target
     while position < end {
       let word = base.loadUnaligned(fromByteOffset: position &>> 3, as: UInt64.self)
       var window = UInt64(bigEndian: word) &<< UInt64(truncatingIfNeeded: position & 7)
@@ -187,13 +213,11 @@ private struct CodedDecoder: ~Copyable {
         let entry = entry(window)
         let bits = Int(entry & 0xFF)
         // What is left behind the last code is none.
-        if bits == 0 || position &+ bits > end { return output - target }
-        output.storeBytes(of: words[Int(entry &>> 16)], as: UInt64.self)
-        output += Int(entry &>> 8 & 0xFF)
+        if bits == 0 || position &+ bits > end { return }
+        body(entry)
         position &+= bits
         window = window &<< UInt64(truncatingIfNeeded: bits)
       }
     }
-    return output - target
   }
 }

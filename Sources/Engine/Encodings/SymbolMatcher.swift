@@ -86,8 +86,8 @@ struct SymbolMatcher: ~Copyable {
 
   /// Loads symbols; their codes are their positions, counted from `width.base`.
   ///
-  /// - Precondition: at most `width.maximumCount`, all different, ascending in length; none of one byte
-  ///   unless codes are narrow.
+  /// - Precondition: at most `width.maximumCount`, all different; if codes are narrow, ascending in length,
+  ///   otherwise none of one byte.
   mutating func load(_ list: borrowing [Symbol], width: SymbolTable.Width) {
     self.width = width
     count = list.count
@@ -205,12 +205,17 @@ struct SymbolMatcher: ~Copyable {
     return Match(code: short & 0xFFF, length: short &>> 12)
   }
 
+  /// The longest symbol at the beginning of a text, if codes are not narrow.
+  ///
+  /// - Parameters:
+  ///   - word: the next eight bytes of the text.
+  ///   - most: how many of them there are, from 1 to 8.
   @inline(__always)
-  private borrowing func indexed(_ word: UInt64, most: Int) -> Match {
+  borrowing func indexed(_ word: UInt64, most: Int) -> Match {
     guard let (number, length) = index.match(word, most: most) else {
       return Match(code: Int(word & 0xFF), length: 1)
     }
-    return Match(code: number &+ width.base, length: length)
+    return Match(code: number &+ SymbolTable.Width.coded.base, length: length)
   }
 
   private borrowing func single(_ byte: Int) -> Int {

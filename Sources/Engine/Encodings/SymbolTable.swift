@@ -120,8 +120,12 @@ struct SymbolTable {
   /// At least the length of a compressed string's text in bytes: of a long one exactly that, which takes
   /// longer to find, but no damaged one asks for much memory then.
   func room(_ codes: UnsafeRawBufferPointer) -> Int {
-    codes.count <= 1 << 16 ? codes.count &* mostBytesOfByte : decodedCount(codes)
+    hasRoughRoom(codes) ? codes.count &* mostBytesOfByte : decodedCount(codes)
   }
+
+  /// True when `room` is only an upper bound.
+  @inline(__always)
+  func hasRoughRoom(_ codes: UnsafeRawBufferPointer) -> Bool { codes.count <= 1 << 16 }
 
   /// The length of a compressed string's text in bytes.
   func decodedCount(_ codes: UnsafeRawBufferPointer) -> Int {

@@ -16,10 +16,10 @@ struct SymbolTrainer: ~Copyable {
 
     static let narrow = Limits(
       width: .narrow, sampleBytes: 60_000...60_000, generations: [8, 30, 60, 90, 110, 128],
-      leastPairs: 3)
+      leastPairs: 2)
     /// For strings of more than about 150 kB in all, which get prefix codes.
     static let coded = Limits(
-      width: .coded, sampleBytes: 256 << 10...1 << 20, generations: [16, 40, 70, 110, 128],
+      width: .coded, sampleBytes: 256 << 10...1 << 20, generations: [16, 24, 40, 70, 110, 128],
       leastPairs: 2)
   }
 
@@ -32,15 +32,16 @@ struct SymbolTrainer: ~Copyable {
     var gain: Int { uses &* (symbol.length == 1 ? 8 : symbol.length) }
   }
 
-  private static let codes = 1 << PairCounts.codeBits
   /// Long strings are sampled in pieces of this many bytes.
   private static let pieceBytes = 256
   private static let largestGain = 1 << 13
 
   private var sample = OutputBuffer()
   private var ends = Scratch<Int>()
-  private var pieces = 0
-  private var counts = Scratch<UInt32>(capacity: codes)
+  private(set) var pieces = 0
+  /// How many codes the table may have, those of bytes among them.
+  private var codeCount = 0
+  private var counts = Scratch<UInt32>(capacity: 0)
   private var pairs = PairCounts()
   private var candidates = Scratch<Candidate>()
   private var slots = Scratch<UInt32>()
@@ -57,16 +58,18 @@ struct SymbolTrainer: ~Copyable {
   ) {
     let bounds = limits.sampleBytes
     let limit = min(max(total / 16, bounds.lowerBound), bounds.upperBound)
-    pairs.slotBits = limits.width == .narrow ? 17 : 18
+    codeCount = limits.width == .narrow ? 512 : 1 << PairCounts.codeBits
+    pairs.slotBits = limits.width == .narrow ? 15 : 17
     takeSample(column, count: count, total: total, limit: limit, span)
     matcher.load([], width: limits.width)
     for part in limits.generations {
       let isLast = part >= 128
       self.count(matcher, part: part, joins: !isLast)
-      collect(matcher, least: max(limits.leastPairs * part / 128, 1))
+      collect(matcher, least: limits.leastPairs)
       // Only the last table is stored, so only its symbols must pay for their places.
       let scale = isLast ? max(1, total / max(sample.count, 1)) : .max
-      matcher.load(best(limits.width, scale: scale), width: limits.width)
+      let symbols = best(limits.width, scale: scale, isLast: isLast)
+      matcher.load(symbols, width: limits.width)
     }
   }
 
@@ -99,20 +102,18 @@ struct SymbolTrainer: ~Copyable {
     }
   }
 
-  /// Calls `body` with each string, or piece of a string, of the sample.
-  borrowing func forEachPiece(_ body: (SpellingView) -> Void) {
-    var start = 0
-    for piece in 0..<pieces {
-      let end = ends.pointer[piece]
-      body(SpellingView(UnsafeRawBufferPointer(rebasing: sample.bytes[start..<end])))
-      start = end
-    }
+  /// A string, or piece of a string, of the sample.
+  @inline(__always)
+  borrowing func piece(_ index: Int) -> SpellingView {
+    let start = index == 0 ? 0 : ends.pointer[index &- 1]
+    return SpellingView(
+      UnsafeRawBufferPointer(rebasing: sample.bytes[start..<ends.pointer[index]]))
   }
 
   // MARK: Counting
 
   private mutating func count(_ matcher: borrowing SymbolMatcher, part: Int, joins: Bool) {
-    counts.pointer.update(repeating: 0, count: Self.codes)
+    counts.reserve(codeCount).update(repeating: 0, count: codeCount)
     pairs.removeAll()
     var start = 0
     for piece in 0..<pieces {
@@ -155,13 +156,13 @@ struct SymbolTrainer: ~Copyable {
 
   /// Lists the used symbols, and the pairs that occur at least `least` times, each symbol once.
   private mutating func collect(_ matcher: borrowing SymbolMatcher, least: Int) {
-    let room = Self.codes + pairs.count
+    let room = codeCount + pairs.count
     var size = 1024
     while size < 2 * room { size *= 2 }
     slots.reserve(size).update(repeating: .max, count: size)
     _ = candidates.reserve(room)
     candidateCount = 0
-    for code in 0..<Self.codes where counts.pointer[code] > 0 {
+    for code in 0..<codeCount where counts.pointer[code] > 0 {
       add(matcher.symbol(code), uses: Int(counts.pointer[code]), mask: size - 1)
     }
     for slot in 0..<pairs.slotCount {
@@ -188,28 +189,38 @@ struct SymbolTrainer: ~Copyable {
     candidateCount += 1
   }
 
-  /// The best symbols, ascending in length.
+  /// The best symbols; ascending in length if they are the last, or their codes narrow.
   ///
   /// - Parameter scale: how many times longer than the sample the strings are: symbols that save less than
   ///   their place in the table costs are left out.
-  private func best(_ width: SymbolTable.Width, scale: Int) -> [Symbol] {
+  private func best(_ width: SymbolTable.Width, scale: Int, isLast: Bool) -> [Symbol] {
     let shortest = width == .narrow ? 1 : 2
     func isCandidate(_ candidate: Candidate) -> Bool {
       let uses = candidate.uses.multipliedReportingOverflow(by: scale)
       let length = candidate.symbol.length
       return length >= shortest && (uses.overflow || uses.partialValue > length)
     }
-    let threshold = leastGain(width.maximumCount, isCandidate)
-    var list: [Candidate] = []
+    let least = leastGain(width.maximumCount, isCandidate)
+    var symbols: [Symbol] = []
+    symbols.reserveCapacity(width.maximumCount)
+    // Sorting all of them would take longer than counting: only those with the least gain compete.
+    var equals: [Candidate] = []
     for index in 0..<candidateCount {
       let candidate = candidates.pointer[index]
-      if candidate.gain >= threshold && isCandidate(candidate) { list.append(candidate) }
+      let gain = min(candidate.gain, Self.largestGain)
+      if gain < least || !isCandidate(candidate) { continue }
+      if gain == least { equals.append(candidate) } else { symbols.append(candidate.symbol) }
     }
-    list.sort { left, right in
-      if left.gain != right.gain { return left.gain > right.gain }
-      return left.symbol.precedes(right.symbol)
+    let room = width.maximumCount - symbols.count
+    if equals.count > room {
+      equals.sort { left, right in
+        if left.gain != right.gain { return left.gain > right.gain }
+        return left.symbol.precedes(right.symbol)
+      }
     }
-    return list.prefix(width.maximumCount).map(\.symbol).sorted { $0.precedes($1) }
+    symbols += equals.prefix(room).map(\.symbol)
+    if isLast || width == .narrow { symbols.sort { $0.precedes($1) } }
+    return symbols
   }
 
   /// A gain that at least `count` candidates reach, or all if there are fewer: sorting the others would take

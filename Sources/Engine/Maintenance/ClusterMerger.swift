@@ -28,7 +28,7 @@ final class ClusterMerger {
     let start = UnsafePointer(spans.pointer)
     let column = try builder.encode(
       ColumnMatrix(arena: arena.bytes, spans: start), id: id, rowCount: rowCount)
-    return (column, Self.digest(UnsafeRawPointer(arena.start), start, count: rowCount))
+    return (column, Self.digest(arena.bytes, start, count: rowCount))
   }
 
   /// The digest of one column of a leaf as stored.
@@ -42,7 +42,7 @@ final class ClusterMerger {
   func digest(column id: UInt32, of leaf: Leaf) throws -> Digest {
     try leaf.column(id: id).decode(rows: 0..<leaf.rowCount, into: decoded)
     guard let spans = decoded.spans.baseAddress else { return 0 }
-    return Self.digest(decoded.base, spans, count: decoded.count)
+    return Self.digest(decoded.memory, spans, count: decoded.count)
   }
 
   // MARK: Keys
@@ -108,9 +108,13 @@ final class ClusterMerger {
 
   /// The digest of every row's index, and of its spelling or null. Each row is digested separately and the
   /// results are added, so that no row depends on the previous one.
-  private static func digest(
-    _ base: UnsafeRawPointer, _ spans: UnsafePointer<TextSpan>, count: Int
+  ///
+  /// - Parameter memory: what the spans lie in.
+  static func digest(
+    _ memory: UnsafeRawBufferPointer, _ spans: UnsafePointer<TextSpan>, count: Int
   ) -> UInt64 {
+    // Without memory all texts are empty, and nothing is read.
+    let base = memory.baseAddress ?? UnsafeRawPointer(spans)
     var digest: UInt64 = 0
     for row in 0..<count {
       let span = spans[row]
@@ -119,36 +123,25 @@ final class ClusterMerger {
         digest &+= mix(place, .max)
         continue
       }
-      let length = Int(span.length)
-      let start = base + Int(span.offset)
+      let (offset, length) = (Int(span.offset), Int(span.length))
       var own = UInt64(truncatingIfNeeded: length)
-      if length > 64 {
-        own = mix(own, Checksum.of(UnsafeRawBufferPointer(start: start, count: length)))
-      } else {
-        var offset = 0
-        while offset &+ 8 <= length {
-          own = mix(own, start.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-          offset &+= 8
+      let view = SpellingView(
+        base + offset, count: length, readable: memory.count &- offset)
+      if length <= 16 {
+        // Most texts are short, and nothing predicts their lengths.
+        let ends = view.ends
+        own = mix(mix(own, ends.first), ends.last)
+      } else if length <= 64 {
+        for place in stride(from: 0, to: length &- 8, by: 8) {
+          own = mix(own, view.fullWord(at: place))
         }
-        own = mix(own, rest(start + offset, count: length &- offset))
+        own = mix(own, view.fullWord(at: length &- 8))
+      } else {
+        own = mix(own, Checksum.of(view.bytes))
       }
       digest &+= mix(place, own)
     }
     return digest
-  }
-
-  /// 0 to 7 bytes as a word: two overlapping loads, or single bytes, that contain all of them.
-  @inline(__always)
-  private static func rest(_ start: UnsafeRawPointer, count: Int) -> UInt64 {
-    if count >= 4 {
-      let low = start.loadUnaligned(as: UInt32.self)
-      let high = start.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
-      return UInt64(low) | UInt64(high) &<< 32
-    }
-    if count == 0 { return 0 }
-    let middle = start.load(fromByteOffset: count &>> 1, as: UInt8.self)
-    let last = start.load(fromByteOffset: count &- 1, as: UInt8.self)
-    return UInt64(start.load(as: UInt8.self)) | UInt64(middle) &<< 8 | UInt64(last) &<< 16
   }
 
   /// Folds a word in, so that any changed bit changes about half of the result.

@@ -25,6 +25,9 @@ import TestSupport
       let target = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 8)
       defer { target.deallocate() }
       let length = decoder.decode(codes, to: target)
+      let mayBeMore = symbols.hasRoughRoom(codes)
+      let needed = decoder.room(codes, of: symbols)
+      try #require(mayBeMore ? needed >= length : needed == length, "\(note), string \(index)")
       let all = Array(UnsafeRawBufferPointer(start: target, count: length))
       try #require(all == string, "\(note), string \(index) with others")
     }
@@ -148,6 +151,28 @@ import TestSupport
     let codes = try table(Array(bytes.readOnly)).codes
     #expect(codes.keys.map(\.count).min() == 4)
     try expect(try open(bytes, count: texts.count), have: texts, "one symbol")
+  }
+
+  /// Strings whose lengths are those of blocks and batches, and many short or empty ones in a row.
+  @Test(arguments: [21, 22] as [UInt64])
+  func lengthsOfBlocks(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let words = texts(&random, words: [1]).prefix(300)
+    func text(_ count: Int) -> [UInt8] {
+      var text: [UInt8] = []
+      while text.count < count { text += words[Int.random(in: 0..<300, using: &random)] + [32] }
+      return Array(text.prefix(count))
+    }
+    let block = 4096
+    var lengths = [1, 2, 3, 4, 5].flatMap { [block * $0 - 1, block * $0, block * $0 + 1] }
+    lengths += [Int](repeating: 0, count: 700)
+    lengths += (0..<900).map { $0 % 9 }
+    lengths += [0, 3 * block, 0, 0, 1]
+    let all = lengths + lengths.shuffled(using: &random)
+    let strings = all.map(text)
+    let bytes = try GuardedBytes(try compressed(strings))
+    defer { withExtendedLifetime(bytes) {} }
+    try expect(try open(bytes, count: strings.count), have: strings, "seed \(seed)")
   }
 
   /// Long strings, whose length is counted before they are read: one by one, and by columns.

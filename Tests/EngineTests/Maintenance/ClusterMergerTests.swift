@@ -46,4 +46,36 @@ import TestSupport
     }
     try database.close()
   }
+
+  /// The digest of a text is the same wherever it lies, also at the very end of its memory; with one byte
+  /// changed, cut by one, or in another row it is another one.
+  @Test func digestsOfTexts() throws {
+    /// - Parameter behind: how many bytes of the memory follow the text.
+    func digest(_ text: [UInt8], behind: Int = 0, row: Int = 0) throws -> ClusterMerger.Digest {
+      let memory = try GuardedBytes([9] + text + [UInt8](repeating: 7, count: behind))
+      defer { withExtendedLifetime(memory) {} }
+      let span = TextSpan(offset: 1, length: UInt32(text.count))
+      let spans = [TextSpan](repeating: .null, count: row) + [span]
+      return ClusterMerger.digest(memory.readOnly, spans, count: row + 1)
+    }
+    for length in Array(0...40) + [63, 64, 65, 66, 200] {
+      let text = (0..<length).map { UInt8(97 + ($0 * 7 + length) % 26) }
+      let expected = try digest(text)
+      for behind in [1, 7, 8, 40] {
+        #expect(try digest(text, behind: behind) == expected, "\(length) bytes")
+      }
+      for place in 0..<length {
+        var other = text
+        other[place] ^= 1
+        #expect(try digest(other) != expected, "byte \(place) of \(length)")
+      }
+      #expect(try digest(text + [0]) != expected, "\(length) bytes")
+      #expect(try digest(text, row: 1) != expected, "\(length) bytes")
+      #expect(try digest(text, row: 1) != digest(text, row: 2), "\(length) bytes")
+    }
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    let empty = [TextSpan(offset: 0, length: 0)]
+    #expect(try ClusterMerger.digest(nothing, empty, count: 1) == digest([]))
+    #expect(try ClusterMerger.digest(nothing, [.null], count: 1) != digest([]))
+  }
 }
