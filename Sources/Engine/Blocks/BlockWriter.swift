@@ -7,8 +7,19 @@ import Base
 /// fill separate runs, so that the pages of the short-lived ones become free together. A short-lived block
 /// may also fill the rest of the last page of long-lived ones.
 ///
+/// Clusters of a few rows, which a later transaction joins into a larger one, share no run with lasting ones:
+/// the pages that they leave between those would fit nothing but other small clusters.
+///
 /// Thread rule: only the thread that has the writers' turn.
 package final class BlockWriter {
+  /// How long a cluster stays where it is placed.
+  package enum Lifetime: Sendable {
+    /// Some transactions: then it is joined with others.
+    case passing
+    /// Until its rows change.
+    case lasting
+  }
+
   /// Adjacent pages that are being filled.
   private struct Run {
     /// The offset of the first buffered byte.
@@ -16,6 +27,8 @@ package final class BlockWriter {
     var buffer: [UInt8] = []
     /// The end of the pages taken.
     var limit = 0
+    /// That of its clusters; nil when it has none of which that is known.
+    var lifetime: Lifetime?
     var cursor: Int { start + buffer.count }
     var room: Int { limit - cursor }
   }
@@ -53,11 +66,17 @@ package final class BlockWriter {
 
   /// Places a long-lived block.
   ///
-  /// - Parameter checked: the number of the block's first bytes that the reference's checksum covers.
+  /// - Parameters:
+  ///   - checksum: of the block's bytes that its reference covers.
+  ///   - lifetime: nil when it does not matter what it lies beside.
   /// - Throws: `SystemError` when writing fails.
-  package func append(cluster bytes: [UInt8], checksum: UInt64) throws
-    -> BlockReference
-  {
+  package func append(
+    cluster bytes: [UInt8], checksum: UInt64, lifetime: Lifetime? = nil
+  ) throws -> BlockReference {
+    if let lifetime {
+      if let other = clusters.lifetime, other != lifetime { try end(&clusters) }
+      clusters.lifetime = lifetime
+    }
     try makeRoom(in: &clusters, for: bytes.count)
     return try put(bytes, checksum: checksum, into: &clusters)
   }
@@ -196,6 +215,12 @@ package final class BlockWriter {
     let pages = space.take(Layout.pages(holding: count))
     run.start = pages.lowerBound * Layout.pageBytes
     run.limit = pages.upperBound * Layout.pageBytes
+  }
+
+  /// Writes a run, so that the next block begins another one.
+  private func end(_ run: inout Run) throws {
+    try write(&run)
+    run = Run()
   }
 
   private func write(_ run: inout Run) throws {

@@ -237,7 +237,8 @@ package final class TableEditor {
     let cluster = try withDefaults(cluster)
     // Once is enough: it would rewrite what the transaction itself has appended.
     if appended == 0 { try tree.joinTail(before: cluster.rowCount) }
-    try tree.append(try store.write(cluster, firstKey: table.nextKey))
+    let lifetime = tree.limits.lifetime(ofRows: cluster.rowCount)
+    try tree.append(try store.write(cluster, firstKey: table.nextKey, lifetime: lifetime))
     appended += cluster.rowCount
     try enter(cluster, firstObject: table.nextKey)
     try advance(by: cluster.rowCount)

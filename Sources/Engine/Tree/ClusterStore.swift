@@ -164,7 +164,10 @@ package final class ClusterStore {
     for start in stride(from: 0, to: cluster.count, by: size) {
       let rows = start..<min(start + size, cluster.count)
       let encoded = try cluster.rows.encode(with: builder, rows: rows)
-      entries.append(try write(encoded, firstKey: cluster.rows.keys[start]))
+      entries.append(
+        try write(
+          encoded, firstKey: cluster.rows.keys[start],
+          lifetime: limits.lifetime(ofRows: rows.count)))
     }
     if entries.count == 1, cluster.rows.byteCount <= Tail.maximumBytes {
       lastClosed = Tail(reference: entries[0].reference, rows: cluster.rows)
@@ -174,8 +177,11 @@ package final class ClusterStore {
 
   /// Places an encoded cluster.
   ///
+  /// - Parameter lifetime: see `BlockWriter.append`.
   /// - Throws: `EngineError.tooLarge`, `SystemError`.
-  package func write(_ cluster: EncodedCluster, firstKey: Int64) throws -> NodeEntry {
+  package func write(
+    _ cluster: EncodedCluster, firstKey: Int64, lifetime: BlockWriter.Lifetime? = nil
+  ) throws -> NodeEntry {
     guard cluster.bytes.count <= Layout.maximumBlockBytes else {
       throw EngineError.tooLarge(
         what: "a cluster of \(cluster.rowCount) objects",
@@ -183,7 +189,8 @@ package final class ClusterStore {
     }
     return NodeEntry(
       firstKey: firstKey, count: UInt64(cluster.rowCount),
-      reference: try writer.append(cluster: cluster.bytes, checksum: cluster.headerChecksum))
+      reference: try writer.append(
+        cluster: cluster.bytes, checksum: cluster.headerChecksum, lifetime: lifetime))
   }
 
   package func write(node bytes: [UInt8]) throws -> BlockReference {

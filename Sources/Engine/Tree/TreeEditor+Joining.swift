@@ -5,7 +5,7 @@ extension TreeEditor {
   ///
   /// - Parameter rows: the number of rows of that cluster; with many rows the others are not joined.
   package func joinTail(before rows: Int) throws {
-    guard rows < limits.clusterRows / 4, let node = try lastNode() else { return }
+    guard limits.lifetime(ofRows: rows) == .passing, let node = try lastNode() else { return }
     try joinTail(node)
   }
 

@@ -37,6 +37,11 @@ extension TreeEditor {
 
     package init() {}
 
+    /// How long a cluster of so many rows lasts if it is appended.
+    package func lifetime(ofRows rows: Int) -> BlockWriter.Lifetime {
+      rows < clusterRows / 4 ? .passing : .lasting
+    }
+
     /// The maximum bytes of a cluster's overlay.
     func overlayBytes(of base: NodeEntry) -> Int {
       let share = Int(base.reference.length) / max(overlayShare, 1)

@@ -7,8 +7,9 @@ import Engine
 public struct ImportOptions: Sendable {
   /// The maximum number of records in a cluster of an import.
   static let clusterRecords = 1024
-  /// Batches with fewer records fill shared clusters instead of making one each.
-  static let smallBatch = 256
+  /// Batches with fewer records fill shared clusters. Those of larger ones are clusters that parsers encode;
+  /// the writer only joins them.
+  static let smallBatch = 32
 
   /// The number of records in a transaction.
   public enum BatchSize: Sendable, Equatable {

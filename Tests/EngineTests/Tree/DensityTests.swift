@@ -153,6 +153,44 @@ struct DensityTests {
     #expect(keys == Array(1...rows))
   }
 
+  /// The clusters of a few batches are soon joined; the pages that they leave fit the next ones.
+  @Test(
+    "Batches leave few pages free between clusters", arguments: [100, 150, 200], [true, false])
+  func freePages(size: Int, areClusters: Bool) throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false))
+    try database.write { try $0.createTable("t", columns: [Column("b", .text)]) }
+    var random = SplitMix64(seed: 7)
+    for _ in 0..<20_000 / size {
+      // Two pages and more for a batch.
+      let texts = (0..<size).map { _ in
+        String(
+          (0..<60).map { _ in Character(Unicode.Scalar(UInt8.random(in: 65...122, using: &random)))
+          })
+      }
+      try database.write(durability: Durability.none) { transaction in
+        let table = try transaction.table("t")
+        var rows = RowBuffer(columnIDs: [1])
+        for (row, text) in texts.enumerated() {
+          guard areClusters else {
+            _ = try table.insert([.text(text)])
+            continue
+          }
+          try rows.append(key: Int64(row), values: [.text(text)])
+        }
+        if areClusters { try table.editor.append(try rows.encode(with: ClusterBuilder())) }
+      }
+    }
+    let snapshot = try database.snapshot()
+    var end = 0
+    let roots = try VersionRoots(snapshot.record, snapshot.blocks)
+    try roots.forEachBlock(snapshot.blocks) { reference, _, _ in
+      end = max(end, reference.pages(within: .max)?.upperBound ?? 0)
+    }
+    let use = try Use(database)
+    #expect(end - use.pages < 40, "\(end) pages, and of these are used \(use)")
+    #expect(try database.check().problems == [])
+  }
+
   private func leafCount(_ database: Database) throws -> Int {
     let snapshot = try database.snapshot()
     var count = 0
