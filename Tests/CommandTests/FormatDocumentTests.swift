@@ -43,6 +43,37 @@ struct FormatDocumentTests {
     #expect(missing.isEmpty, "these are not tried: \(missing)")
   }
 
+  @Test("Compressed strings in the forms of today's and of older files")
+  func formsOfCompressedStrings() throws {
+    // The codes of the document's examples; the engine writes none of the forms 0 and 12.
+    let program = """
+      import runpy, struct, sys
+      dump = runpy.run_path(sys.argv[1])
+
+      def read(table, *codes):
+          least = min(map(len, codes))
+          lengths = bytes(len(code) - least for code in codes)
+          head = struct.pack("<IIBB", sum(map(len, codes)), least, 8, 0)
+          cursor = dump["Cursor"](table + head + lengths + b"".join(codes), "strings")
+          texts = dump["compressed_strings"](cursor, len(codes), [])
+          assert cursor.at == len(cursor.data)
+          return b" ".join(texts).decode()
+
+      def coded(form, most):
+          counts = [0] * 5 * most
+          counts[0], counts[1], counts[4 * most + 2] = 1, 1, 1
+          return bytes([form, 8]) + struct.pack(f"<{5 * most}H", *counts) + b"abcdef"
+
+      print(read(coded(16, 16), b"\\x20\\x1f", b"", b"\\x01"))
+      print(read(coded(0, 8), b"\\x20\\x1f", b"", b"\\x01"))
+      print(read(struct.pack("<B8H", 12, 0, 1, *[0] * 6) + b"th", (256 | 101 << 12).to_bytes(3, "little")))
+      print(read(struct.pack("<B8H", 8, 1, 1, *[0] * 6) + b"eth", b"\\x01\\x00\\xff\\x21"))
+      """
+    let folder = TemporaryFolder()
+    let result = try Python.run(["-c", program, Repository.path("scripts/sheaf-dump")], in: folder)
+    #expect(result.output == "defbc  abc\ndefbc  abc\nthe\nthe!\n", "\(result.error)")
+  }
+
   @Test("The sample, imported and compacted")
   func sample() throws {
     let folder = TemporaryFolder()
@@ -440,41 +471,5 @@ struct FormatDocumentTests {
     let database = try Database.open(path)
     #expect(try database.compact().decision == .compacted)
     try database.close()
-  }
-}
-
-/// Runs `scripts/sheaf-dump`.
-private enum Python {
-  struct Result {
-    let status: Int32
-    let output: String
-    let error: String
-  }
-
-  static var isThere: Bool {
-    ((ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")).contains {
-      FileManager.default.isExecutableFile(atPath: "\($0)/python3")
-    }
-  }
-
-  static func dump(_ arguments: [String], in folder: TemporaryFolder) throws -> Result {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", Repository.path("scripts/sheaf-dump")] + arguments
-    // Output goes to files: a full pipe would stop the program.
-    try folder.write("output", [])
-    try folder.write("error", [])
-    let output = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.path("output")))
-    let error = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.path("error")))
-    process.standardOutput = output
-    process.standardError = error
-    try process.run()
-    process.waitUntilExit()
-    try output.close()
-    try error.close()
-    return Result(
-      status: process.terminationStatus,
-      output: String(decoding: try folder.read("output"), as: UTF8.self),
-      error: String(decoding: try folder.read("error"), as: UTF8.self))
   }
 }

@@ -338,7 +338,7 @@ package final class DecodedColumn {
     var most = decoder.room(codes, of: symbols)
     if most >= limit, symbols.hasRoughRoom(codes) { most = symbols.decodedCount(codes) }
     guard most < limit else { return TextSpan(offset: 0, length: 0) }
-    let length = decoder.decode(codes, to: arena.reserve(most))
+    let length = decoder.decode(codes, to: arena.reserve(most &+ 16))
     arena.advance(length)
     return TextSpan(
       offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: length))

@@ -2,7 +2,7 @@ import Base
 
 /// Strings in a segment, uncompressed or compressed:
 ///
-///     table     `SymbolTable` or `DigitTable`, if compressed; the first byte, the bits of a code, says which
+///     table     `SymbolTable` or `DigitTable`, if compressed; the first byte says which
 ///     strings   `PackedStrings`, of the strings or of their codes
 struct StoredStrings {
   let symbols: SymbolTable?
@@ -39,9 +39,9 @@ struct StoredStrings {
     if let digits { return try digits.withBytes(packed.base, packed.span(index), use) }
     guard let symbols else { return try use(packed.bytes(index)) }
     let codes = packed.bytes(index)
-    // Every symbol is stored as a word, so the last one may reach 8 bytes further.
+    // Every symbol is stored as a word, so the last one may reach 16 bytes further.
     let room = UnsafeMutableRawPointer.allocate(
-      byteCount: symbols.room(codes) &+ 8, alignment: 8)
+      byteCount: symbols.room(codes) &+ 16, alignment: 8)
     defer { room.deallocate() }
     let count = symbols.decode(codes, to: room)
     return try use(UnsafeRawBufferPointer(start: room, count: count))

@@ -62,6 +62,11 @@ struct SymbolCoder: ~Copyable {
     return values
   }
 
+  /// How many numbers tell how many symbols of each length have codes of each length.
+  private var numbers: Int {
+    CodedSymbols.countBytes(longest: longest, sizes: CodedSymbols.longestSymbol) / 2
+  }
+
   /// Gives the codes of one length to the short symbols first, so that their lengths need not be stored.
   private mutating func arrange(_ values: [UInt32], _ matcher: borrowing SymbolMatcher) {
     let codes = codes.pointer
@@ -70,7 +75,7 @@ struct SymbolCoder: ~Copyable {
     }
     keys.sort()
     order = keys.map { UInt16($0 & 0xFFFF) }
-    tableSize = 2 + CodedSymbols.countBytes(longest: longest)
+    tableSize = 2 + 2 * numbers
     for (code, value) in zip(order, values) {
       codes[Int(code)] = value
       tableSize += matcher.symbol(Int(code)).length
@@ -81,15 +86,15 @@ struct SymbolCoder: ~Copyable {
   func writeTable(_ matcher: borrowing SymbolMatcher, into output: inout OutputBuffer) {
     output.append(SymbolTable.Width.coded.rawValue)
     output.append(UInt8(truncatingIfNeeded: longest))
-    var counts = [UInt16](repeating: 0, count: CodedSymbols.countBytes(longest: longest) / 2)
+    var counts = [UInt16](repeating: 0, count: numbers)
     for code in order {
       let bits = Int(codes.pointer[Int(code)] & 0xFF) - CodedSymbols.shortest
-      counts[bits * SymbolTable.maximumLength + matcher.symbol(Int(code)).length - 1] += 1
+      counts[bits * CodedSymbols.longestSymbol + matcher.symbol(Int(code)).length - 1] += 1
     }
     for count in counts { output.append(count) }
     for code in order {
       let symbol = matcher.symbol(Int(code))
-      output.reserve(8).storeBytes(of: symbol.bytes.littleEndian, as: UInt64.self)
+      output.reserve(16).storeBytes(of: symbol.bytes.littleEndian, as: UInt128.self)
       output.advance(symbol.length)
     }
   }

@@ -24,7 +24,7 @@ struct SymbolDecoder: ~Copyable {
 
   /// Like `SymbolTable.decode`, with one load for each symbol and one for its length.
   ///
-  /// - Precondition: `target` has room for the text and 8 bytes more; 8 bytes may be read behind the codes.
+  /// - Precondition: `target` has room for the text and 16 bytes more; 8 bytes may be read behind the codes.
   @inline(__always)
   borrowing func decode(
     _ codes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
@@ -108,7 +108,7 @@ private struct CodedDecoder: ~Copyable {
   /// codes, and for bits that are no code.
   private var entries = Scratch<UInt32>(capacity: 0)
   /// The symbols in the order of codes: the bytes, and the length.
-  private var words = Scratch<UInt64>(capacity: 0)
+  private var words = Scratch<UInt128>(capacity: 0)
   private var lengths = Scratch<UInt8>(capacity: 0)
   private var classes = Scratch<CodedSymbols.CodeClass>(capacity: 0)
   private var classCount = 0
@@ -186,7 +186,7 @@ private struct CodedDecoder: ~Copyable {
     let words = words.pointer
     var output = target
     forEachEntry(base, count: count) { entry in
-      output.storeBytes(of: words[Int(entry &>> 16)], as: UInt64.self)
+      output.storeBytes(of: words[Int(entry &>> 16)], as: UInt128.self)
       output += Int(entry &>> 8 & 0xFF)
     }
     return output - target

@@ -1,20 +1,34 @@
-/// One to eight bytes that a symbol table may hold, the first one lowest, zeros above the last.
+/// One to sixteen bytes that a symbol table may hold, the first one lowest, zeros above the last.
 struct Symbol: Equatable, BitwiseCopyable {
-  var bytes: UInt64
+  var bytes: UInt128
   var length: Int
 
-  init(bytes: UInt64, length: Int) {
+  init(bytes: UInt128, length: Int) {
     self.bytes = bytes
     self.length = length
   }
 
-  init(byte: Int) { self.init(bytes: UInt64(truncatingIfNeeded: byte), length: 1) }
+  init(byte: Int) { self.init(bytes: UInt128(truncatingIfNeeded: byte), length: 1) }
 
-  /// The two joined, cut to eight bytes.
+  /// The first eight bytes, and the others.
+  var low: UInt64 { UInt64(truncatingIfNeeded: bytes) }
+  var high: UInt64 { UInt64(truncatingIfNeeded: bytes &>> 64) }
+
+  /// Its first `count` bytes, or all if there are fewer.
+  ///
+  /// - Precondition: `count` is 1 to 16.
+  func prefix(_ count: Int) -> Symbol {
+    let mask = UInt128.max &>> UInt128(truncatingIfNeeded: 128 &- count &* 8)
+    return Symbol(bytes: bytes & mask, length: min(length, count))
+  }
+
+  /// The two joined, cut to `most` bytes.
+  ///
+  /// - Precondition: it is shorter than `most`.
   @inline(__always)
-  func followed(by next: Symbol) -> Symbol {
-    let joined = length == 8 ? bytes : bytes | next.bytes &<< UInt64(length &* 8)
-    return Symbol(bytes: joined, length: min(8, length &+ next.length))
+  func followed(by next: Symbol, most: Int) -> Symbol {
+    let joined = bytes | next.bytes &<< UInt128(truncatingIfNeeded: length &* 8)
+    return Symbol(bytes: joined, length: length &+ next.length).prefix(most)
   }
 }
 
@@ -108,10 +122,10 @@ struct SymbolMatcher: ~Copyable {
       let symbol = symbols.pointer[index]
       if symbol.length < 3 { break }
       let slot = Slot(
-        value: symbol.bytes, mask: UInt64.max >> UInt64(64 - symbol.length * 8),
+        value: symbol.low, mask: UInt64.max >> UInt64(64 - symbol.length * 8),
         code: UInt16(truncatingIfNeeded: index + width.base),
         length: UInt16(truncatingIfNeeded: symbol.length), next: 0)
-      let head = Self.hash(symbol.bytes)
+      let head = Self.hash(symbol.low)
       let chain = chains.pointer[head]
       var place = head
       if chain.count > 0 {
@@ -145,12 +159,12 @@ struct SymbolMatcher: ~Copyable {
     let pairs = pairs.pointer
     for byte in 0..<256 { pairs[byte] = UInt16(truncatingIfNeeded: byteBase + byte | 1 << 12) }
     for index in 0..<count where symbols.pointer[index].length == 1 {
-      let byte = Int(symbols.pointer[index].bytes)
+      let byte = Int(symbols.pointer[index].low)
       pairs[byte] = UInt16(truncatingIfNeeded: index + width.base | 1 << 12)
     }
     for second in 1..<256 { (pairs + second * 256).update(from: pairs, count: 256) }
     for index in 0..<count where symbols.pointer[index].length == 2 {
-      let bytes = Int(symbols.pointer[index].bytes)
+      let bytes = Int(symbols.pointer[index].low)
       pairs[bytes] = UInt16(truncatingIfNeeded: index + width.base | 2 << 12)
     }
   }
@@ -161,10 +175,9 @@ struct SymbolMatcher: ~Copyable {
     return Int(truncatingIfNeeded: mixed &>> UInt64(64 - hashBits))
   }
 
-  /// The longest symbol at the beginning of eight bytes of text.
+  /// The longest symbol at the beginning of eight bytes of text, if codes are narrow.
   @inline(__always)
-  borrowing func match(_ word: UInt64) -> Match {
-    if width != .narrow { return indexed(word, most: 8) }
+  private borrowing func match(_ word: UInt64) -> Match {
     let slots = slots.pointer
     var place = Self.hash(word)
     repeat {
@@ -182,10 +195,9 @@ struct SymbolMatcher: ~Copyable {
     return Match(code: short & 0xFFF, length: short &>> 12)
   }
 
-  /// The longest symbol at the beginning of 1 to 7 bytes of text, with zeros above them.
+  /// The longest symbol at the beginning of 1 to 7 bytes of text, with zeros above them, if codes are narrow.
   @inline(__always)
-  borrowing func match(_ word: UInt64, remaining: Int) -> Match {
-    if width != .narrow { return indexed(word, most: remaining) }
+  private borrowing func match(_ word: UInt64, remaining: Int) -> Match {
     let slots = slots.pointer
     var place = Self.hash(word)
     repeat {
@@ -205,14 +217,32 @@ struct SymbolMatcher: ~Copyable {
     return Match(code: short & 0xFFF, length: short &>> 12)
   }
 
-  /// The longest symbol at the beginning of a text, if codes are not narrow.
-  ///
-  /// - Parameters:
-  ///   - word: the next eight bytes of the text.
-  ///   - most: how many of them there are, from 1 to 8.
+  /// The longest symbol at a place of a text, which does not end there.
   @inline(__always)
-  borrowing func indexed(_ word: UInt64, most: Int) -> Match {
-    guard let (number, length) = index.match(word, most: most) else {
+  borrowing func match(_ text: SpellingView, at place: Int) -> Match {
+    if width != .narrow { return indexed(text, at: place) }
+    let left = text.count &- place
+    return left >= 8
+      ? match(text.fullWord(at: place)) : match(text.word(at: place), remaining: left)
+  }
+
+  /// Like `match`, if codes are not narrow.
+  @inline(__always)
+  borrowing func indexed(_ text: SpellingView, at place: Int) -> Match {
+    let left = text.count &- place
+    let word = left >= 8 ? text.fullWord(at: place) : text.word(at: place)
+    return indexed(word, most: left) { text.word(at: place &+ 8) }
+  }
+
+  /// The longest symbol that another one begins with, of at most `most` bytes, if codes are not narrow.
+  borrowing func indexed(_ symbol: Symbol, most: Int) -> Match {
+    let prefix = symbol.prefix(most)
+    return indexed(prefix.low, most: most) { prefix.high }
+  }
+
+  @inline(__always)
+  private borrowing func indexed(_ word: UInt64, most: Int, next: () -> UInt64) -> Match {
+    guard let (number, length) = index.match(word, most: most, next: next) else {
       return Match(code: Int(word & 0xFF), length: 1)
     }
     return Match(code: number &+ SymbolTable.Width.coded.base, length: length)
@@ -248,14 +278,8 @@ struct SymbolMatcher: ~Copyable {
   @inline(__always)
   borrowing func forEachCode(_ text: SpellingView, _ body: (Int) -> Void) {
     var offset = 0
-    let count = text.count
-    while offset &+ 8 <= count {
-      let match = match(text.fullWord(at: offset))
-      offset &+= match.length
-      body(match.code)
-    }
-    while offset < count {
-      let match = match(text.word(at: offset), remaining: count &- offset)
+    while offset < text.count {
+      let match = match(text, at: offset)
       offset &+= match.length
       body(match.code)
     }
@@ -271,7 +295,7 @@ struct SymbolMatcher: ~Copyable {
   /// Writes the table, see `SymbolTable`.
   func writeTable(into output: inout OutputBuffer) {
     output.append(SymbolTable.Width.narrow.rawValue)
-    for length in 1...SymbolTable.maximumLength {
+    for length in 1...SymbolTable.longestSymbol {
       var symbolsOfLength: UInt16 = 0
       for index in 0..<count where symbols.pointer[index].length == length {
         symbolsOfLength &+= 1
@@ -280,7 +304,7 @@ struct SymbolMatcher: ~Copyable {
     }
     for index in 0..<count {
       let symbol = symbols.pointer[index]
-      output.reserve(8).storeBytes(of: symbol.bytes.littleEndian, as: UInt64.self)
+      output.reserve(8).storeBytes(of: symbol.low.littleEndian, as: UInt64.self)
       output.advance(symbol.length)
     }
   }

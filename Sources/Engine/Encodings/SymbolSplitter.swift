@@ -12,7 +12,7 @@ struct SymbolSplitter: ~Copyable {
   /// A symbol and, of those that it begins with, which fit wherever it does, the longest three; the last
   /// one again where there are fewer. Bytes are left out: they are there if nothing else is.
   ///
-  /// Each is `length << 28 | bits << 14 | rank`, with the bits of its code, and a rank that is the lower the
+  /// Each is `length << 27 | bits << 14 | rank`, with the bits of its code, and a rank that is the lower the
   /// later the symbol comes in the matcher: of two ways of as many bits, one with a longer symbol is taken.
   struct Steps: BitwiseCopyable {
     var first: UInt32
@@ -40,7 +40,7 @@ struct SymbolSplitter: ~Copyable {
     let ways: UnsafeMutablePointer<UInt32>
   }
 
-  private static let lengthShift: UInt32 = 28
+  private static let lengthShift: UInt32 = 27
   private static let bitsShift: UInt32 = 14
   private static let rankMask: UInt32 = 1 << bitsShift - 1
 
@@ -49,7 +49,7 @@ struct SymbolSplitter: ~Copyable {
   private static let batchBytes = 16_384
   private static let mostBlocks = 256
   /// No symbol reaches so far.
-  private static let ahead = SymbolTable.maximumLength + 1
+  private static let ahead = CodedSymbols.longestSymbol + 1
   private static let laneWays = blockBytes + ahead
   private static let laneCount = 4
 
@@ -87,8 +87,7 @@ struct SymbolSplitter: ~Copyable {
       func shorter(_ than: UInt32) -> UInt32 {
         let most = Int(than &>> Self.lengthShift) &- 1
         if most < 2 { return than }
-        let word = symbol.bytes & (UInt64.max &>> UInt64(truncatingIfNeeded: 64 &- most &* 8))
-        let match = matcher.match(word, remaining: most)
+        let match = matcher.indexed(symbol, most: most)
         return match.length == 1 ? than : step(match.code, match.length)
       }
       let first = step(code, symbol.length)
@@ -141,7 +140,7 @@ struct SymbolSplitter: ~Copyable {
     var current = 0
     while active > 0 {
       let lane = lanes + current
-      lane.pointee.place = nextPlace(lane.pointee, matcher)
+      advance(&lane.pointee, matcher)
       current = current &+ 1 < active ? current &+ 1 : 0
       if lane.pointee.place < lane.pointee.text.count { continue }
       trace(lane.pointee)
@@ -171,34 +170,35 @@ struct SymbolSplitter: ~Copyable {
     return Lane(block: block, text: text, place: 0, ways: ways)
   }
 
-  /// Takes the steps from a lane's place, and returns the next place.
+  /// Takes the steps from a lane's place, and moves it to the next one.
   @inline(__always)
-  private func nextPlace(_ lane: Lane, _ matcher: borrowing SymbolMatcher) -> Int {
+  private func advance(_ lane: inout Lane, _ matcher: borrowing SymbolMatcher) {
     // Hardly a branch depends on the text: nothing would predict it.
-    let (place, ways, end) = (lane.place, lane.ways, lane.text.count)
+    let (place, ways) = (lane.place, lane.ways)
     let bits = ways[place] & ~Self.rankMask
     @inline(__always) func take(_ step: UInt32) {
       let target = place &+ Int(step &>> Self.lengthShift)
       ways[target] = min(bits &+ (step & (1 &<< Self.lengthShift &- 1)), ways[target])
     }
-    let left = end &- place
-    let match =
-      left >= 8
-      ? matcher.indexed(lane.text.fullWord(at: place), most: 8)
-      : matcher.indexed(lane.text.word(at: place), most: left)
+    let match = matcher.indexed(lane.text, at: place)
     let steps = steps.pointer[match.code]
     take(steps.first)
     take(steps.second)
     take(steps.third)
     take(steps.fourth)
-    // The nearest of the next places; of those that are as near, the last one.
-    let far = UInt32(truncatingIfNeeded: SymbolTable.maximumLength)
+    // The nearest of the next places, the last one of those that are as near. One is where the first step
+    // leads.
+    let far = UInt32(truncatingIfNeeded: CodedSymbols.longestSymbol)
     @inline(__always) func key(_ step: UInt32) -> UInt32 {
       ways[place &+ Int(step)] & ~Self.rankMask | (far &- step)
     }
     let near = min(min(key(1), key(2)), min(key(3), key(4)))
-    let nearest = min(near, min(min(key(5), key(6)), min(key(7), key(8))))
-    return place &+ Int(far &- (nearest & Self.rankMask))
+    var nearest = min(near, min(min(key(5), key(6)), min(key(7), key(8))))
+    if match.length > 8 {
+      let farther = min(min(key(9), key(10)), min(key(11), key(12)))
+      nearest = min(nearest, farther, min(min(key(13), key(14)), min(key(15), key(16))))
+    }
+    lane.place = place &+ Int(far &- (nearest & Self.rankMask))
   }
 
   /// Follows a way back from the end of a lane's block.

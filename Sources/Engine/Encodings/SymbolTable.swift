@@ -12,14 +12,15 @@ import Base
 /// symbols follow up to 4095; two codes lie in three bytes, the first one in the low bits, and a last one
 /// without a neighbour in two.
 ///
-/// Prefix codes took the place of those of 12 bits, which are only read: see `CodedSymbols`.
+/// Prefix codes took the place of those of 12 bits, which are only read; symbols with prefix codes have up to
+/// 16 bytes: see `CodedSymbols`.
 ///
 /// Each compressed string can be read without the others.
 struct SymbolTable {
   enum Width: UInt8, Sendable {
-    case coded = 0
     case narrow = 8
     case wide = 12
+    case coded = 16
 
     var maximumCount: Int {
       switch self {
@@ -30,10 +31,15 @@ struct SymbolTable {
     }
     /// The first symbol's code; with prefix codes, its number in a matcher.
     var base: Int { self == .narrow ? 0 : 256 }
+    /// The most bytes of a symbol.
+    var longestSymbol: Int {
+      self == .coded ? CodedSymbols.longestSymbol : SymbolTable.longestSymbol
+    }
   }
 
   static let escape: UInt8 = 255
-  static let maximumLength = 8
+  /// The most bytes of a symbol whose code has as many bits as all.
+  static let longestSymbol = 8
 
   let width: Width
   /// The first symbol; eight bytes may be read from the beginning of each.
@@ -46,21 +52,22 @@ struct SymbolTable {
 
   init(_ reader: inout ByteReader) throws(DecodingFailure) {
     let start = reader.offset
-    guard let width = Width(rawValue: try reader.read(UInt8.self, "the width of codes")) else {
-      throw DecodingFailure(what: "the width of codes", offset: start)
-    }
-    if width == .coded {
-      let coded = try CodedSymbols(&reader)
-      (self.width, self.coded) = (width, coded)
+    let form = try reader.read(UInt8.self, "the width of codes")
+    if let sizes = CodedSymbols.sizes(form: form) {
+      let coded = try CodedSymbols(&reader, sizes: sizes)
+      (width, self.coded) = (.coded, coded)
       (bytes, ends, offsets) = (UnsafeRawPointer(coded.bytes), SIMD8(), SIMD8())
       return
+    }
+    guard let width = Width(rawValue: form) else {
+      throw DecodingFailure(what: "the width of codes", offset: start)
     }
     coded = nil
     var ends = SIMD8<UInt32>()
     var offsets = SIMD8<UInt32>()
     var count: UInt32 = 0
     var length: UInt32 = 0
-    for index in 0..<Self.maximumLength {
+    for index in 0..<Self.longestSymbol {
       let symbols = UInt32(try reader.read(UInt16.self, "the number of symbols"))
       count &+= symbols
       length &+= symbols &* UInt32(index + 1)
@@ -79,7 +86,7 @@ struct SymbolTable {
     self.offsets = offsets
   }
 
-  static let headerSize = 1 + 2 * maximumLength
+  static let headerSize = 1 + 2 * longestSymbol
 
   /// The code behind the last symbol's.
   var end: Int { Int(ends[7]) }
@@ -90,8 +97,8 @@ struct SymbolTable {
   func symbol(_ code: Int) -> (word: UInt64, length: Int) {
     if code < width.base { return (UInt64(truncatingIfNeeded: code), 1) }
     var index = 0
-    while index < Self.maximumLength, Int(ends[index]) <= code { index &+= 1 }
-    guard index < Self.maximumLength else { return (0, 0) }
+    while index < Self.longestSymbol, Int(ends[index]) <= code { index &+= 1 }
+    guard index < Self.longestSymbol else { return (0, 0) }
     let firstCode = index == 0 ? width.base : Int(ends[index &- 1])
     let start = index == 0 ? 0 : Int(offsets[index &- 1])
     let offset = start &+ (code &- firstCode) &* (index &+ 1)
@@ -113,9 +120,7 @@ struct SymbolTable {
   static func wideCount(_ bytes: Int) -> Int { bytes &* 2 / 3 }
 
   /// No byte of codes stands for more bytes of text.
-  var mostBytesOfByte: Int {
-    width == .coded ? 2 * Self.maximumLength : Self.maximumLength
-  }
+  var mostBytesOfByte: Int { width == .coded ? 2 * width.longestSymbol : Self.longestSymbol }
 
   /// At least the length of a compressed string's text in bytes: of a long one exactly that, which takes
   /// longer to find, but no damaged one asks for much memory then.
@@ -136,11 +141,11 @@ struct SymbolTable {
 
   /// Writes the text of a compressed string, and returns its length.
   ///
-  /// - Precondition: `target` has room for `decodedCount` bytes and 8 more.
+  /// - Precondition: `target` has room for `decodedCount` bytes and 16 more.
   func decode(_ codes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Int {
     var total = 0
     forEachSymbol(codes) { word, length in
-      target.storeBytes(of: word.littleEndian, toByteOffset: total, as: UInt64.self)
+      target.storeBytes(of: word.littleEndian, toByteOffset: total, as: UInt128.self)
       total &+= length
     }
     return total
@@ -149,7 +154,7 @@ struct SymbolTable {
   /// Damaged strings may end with an escape, which is ignored.
   @inline(__always)
   private func forEachSymbol(
-    _ codes: UnsafeRawBufferPointer, _ body: (_ word: UInt64, _ length: Int) -> Void
+    _ codes: UnsafeRawBufferPointer, _ body: (_ word: UInt128, _ length: Int) -> Void
   ) {
     if let coded {
       _ = coded.forEachSymbol(codes, body)
@@ -158,7 +163,7 @@ struct SymbolTable {
     if width == .wide {
       for position in 0..<Self.wideCount(codes.count) {
         let (word, length) = symbol(Self.wideCode(codes, position))
-        body(word, length)
+        body(UInt128(word), length)
       }
       return
     }
@@ -166,10 +171,10 @@ struct SymbolTable {
     while index < codes.count {
       if codes[index] == Self.escape {
         index &+= 1
-        if index < codes.count { body(UInt64(codes[index]), 1) }
+        if index < codes.count { body(UInt128(codes[index]), 1) }
       } else {
         let (word, length) = symbol(Int(codes[index]))
-        body(word, length)
+        body(UInt128(word), length)
       }
       index &+= 1
     }

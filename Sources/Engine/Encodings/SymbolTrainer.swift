@@ -115,16 +115,9 @@ struct SymbolTrainer: ~Copyable {
   private mutating func count(_ matcher: borrowing SymbolMatcher, part: Int, joins: Bool) {
     counts.reserve(codeCount).update(repeating: 0, count: codeCount)
     pairs.removeAll()
-    var start = 0
-    for piece in 0..<pieces {
-      let end = ends.pointer[piece]
-      // Spreads the pieces of a part evenly over the sample.
-      if (piece &* 53) & 127 < part {
-        let text = SpellingView(
-          UnsafeRawBufferPointer(rebasing: sample.bytes[start..<end]))
-        count(text, matcher, joins: joins)
-      }
-      start = end
+    // Spreads the pieces of a part evenly over the sample.
+    for index in 0..<pieces where (index &* 53) & 127 < part {
+      count(piece(index), matcher, joins: joins)
     }
   }
 
@@ -135,11 +128,7 @@ struct SymbolTrainer: ~Copyable {
     var previous = -1
     var offset = 0
     while offset < text.count {
-      let remaining = text.count &- offset
-      let match =
-        remaining >= 8
-        ? matcher.match(text.fullWord(at: offset))
-        : matcher.match(text.word(at: offset), remaining: remaining)
+      let match = matcher.match(text, at: offset)
       let byte = byteBase &+ Int(text[offset])
       counts.pointer[match.code] &+= 1
       if match.length > 1 { counts.pointer[byte] &+= 1 }
@@ -157,6 +146,7 @@ struct SymbolTrainer: ~Copyable {
   /// Lists the used symbols, and the pairs that occur at least `least` times, each symbol once.
   private mutating func collect(_ matcher: borrowing SymbolMatcher, least: Int) {
     let room = codeCount + pairs.count
+    let longest = matcher.width.longestSymbol
     var size = 1024
     while size < 2 * room { size *= 2 }
     slots.reserve(size).update(repeating: .max, count: size)
@@ -168,14 +158,18 @@ struct SymbolTrainer: ~Copyable {
     for slot in 0..<pairs.slotCount {
       guard let pair = pairs[slot], pair.uses >= least else { continue }
       let first = matcher.symbol(pair.first)
-      if first.length == 8 { continue }
-      add(first.followed(by: matcher.symbol(pair.second)), uses: pair.uses, mask: size - 1)
+      if first.length == longest { continue }
+      let joined = first.followed(by: matcher.symbol(pair.second), most: longest)
+      add(joined, uses: pair.uses, mask: size - 1)
     }
   }
 
   private mutating func add(_ symbol: Symbol, uses: Int, mask: Int) {
-    let mixed = (symbol.bytes ^ UInt64(symbol.length)) &* 0x9E37_79B9_7F4A_7C15
-    var slot = Int(truncatingIfNeeded: mixed &>> 32) & mask
+    let mixed =
+      (symbol.low ^ UInt64(symbol.length)) &* 0x9E37_79B9_7F4A_7C15
+      ^ symbol.high &* 0xD6E8_FEB8_6659_FD93
+    // The highest bits: every byte changes them.
+    var slot = Int(truncatingIfNeeded: mixed &>> UInt64(mask.leadingZeroBitCount))
     while slots.pointer[slot] != .max {
       let found = Int(slots.pointer[slot])
       if candidates.pointer[found].symbol == symbol {

@@ -247,7 +247,7 @@ package final class LeafScan {
         continue
       }
       text.removeAll()
-      let target = text.reserve(decoder.room(bytes, of: symbols))
+      let target = text.reserve(decoder.room(bytes, of: symbols) &+ 16)
       let length = decoder.decode(bytes, to: target)
       try body(index, UnsafeRawBufferPointer(start: target, count: length))
     }

@@ -141,38 +141,39 @@ import TestSupport
     func text(_ count: Int) -> [UInt8] {
       (0..<count).map { _ in alphabet.randomElement(using: &random) ?? 0 }
     }
-    var symbols: [Symbol] = []
+    let lengths = (width == .narrow ? 1 : 2)...width.longestSymbol
+    var symbols: [[UInt8]] = []
     for _ in 0..<(width == .narrow ? 255 : 3000) {
-      let shortest = width == .narrow ? 1 : 2
-      let bytes = text(Int.random(in: shortest...8, using: &random))
-      let word = bytes.reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-      let symbol = Symbol(bytes: word, length: bytes.count)
-      symbols.append(symbol)
+      let length = Int.random(in: lengths, using: &random)
+      // Half of them begin like others, at least where there are long ones.
+      let start = Bool.random(using: &random) ? symbols.randomElement(using: &random) ?? [] : []
+      symbols.append((start + text(length)).prefix(max(length, min(start.count, 9))).map { $0 })
     }
-    var known: Set<[UInt64]> = []
-    symbols.removeAll { !known.insert([$0.bytes, UInt64($0.length)]).inserted }
-    symbols.sort { $0.length < $1.length }
+    symbols = Set(symbols).sorted { ($0.count, $0.description) < ($1.count, $1.description) }
+    let loaded = symbols.map { bytes in
+      Symbol(
+        bytes: bytes.reversed().reduce(0 as UInt128) { $0 << 8 | UInt128($1) },
+        length: bytes.count)
+    }
     var matcher = SymbolMatcher()
-    matcher.load(symbols, width: width)
-    for _ in 0..<300 {
-      let bytes = text(Int.random(in: 1...12, using: &random))
-      let slow = symbols.indices.filter { code in
-        symbols[code].length <= bytes.count
-          && (0..<symbols[code].length).allSatisfy {
-            bytes[$0] == UInt8(truncatingIfNeeded: symbols[code].bytes >> UInt64(8 * $0))
-          }
-      }.max { symbols[$0].length < symbols[$1].length }
+    matcher.load(loaded, width: width)
+    var long = 0
+    for round in 0..<600 {
+      // A symbol, perhaps another byte in it, something behind it, and then cut.
+      var bytes = round % 3 == 0 ? [] : symbols.randomElement(using: &random) ?? []
+      if round % 3 == 2 { bytes[Int.random(in: bytes.indices, using: &random)] = 98 }
+      bytes += text(Int.random(in: 1...12, using: &random))
+      bytes = Array(bytes.prefix(Int.random(in: 1...20, using: &random)))
+      let slow = symbols.lastIndex { bytes.starts(with: $0) }
       let guarded = try GuardedBytes(bytes)
       defer { withExtendedLifetime(guarded) {} }
-      let spelling = SpellingView(guarded.readOnly)
-      let match =
-        bytes.count >= 8
-        ? matcher.match(spelling.fullWord(at: 0))
-        : matcher.match(spelling.word(at: 0), remaining: bytes.count)
+      let match = matcher.match(SpellingView(guarded.readOnly), at: 0)
       let expected = slow.map { $0 + base } ?? byteBase + Int(bytes[0])
       #expect(match.code == expected, "seed \(seed) \(bytes)")
-      #expect(match.length == slow.map { symbols[$0].length } ?? 1, "seed \(seed) \(bytes)")
+      #expect(match.length == slow.map { symbols[$0].count } ?? 1, "seed \(seed) \(bytes)")
+      long += match.length > 8 ? 1 : 0
     }
+    #expect(width == .narrow || long > 50, "seed \(seed): \(long) symbols of more than 8 bytes")
   }
 
   /// Compressed strings decode to themselves, one by one and through the unfolded table.
@@ -197,7 +198,7 @@ import TestSupport
       let alone = strings.withBytes(index) { $0.map(Array.init) }
       try #require(alone == spelling, "string \(index)")
       let codes = strings.packed.bytes(index)
-      let room = codes.count * symbols.mostBytesOfByte + 8
+      let room = codes.count * symbols.mostBytesOfByte + 16
       let target = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 8)
       defer { target.deallocate() }
       let length = decoder.decode(codes, to: target)

@@ -4,8 +4,8 @@ import TestSupport
 
 @testable import Engine
 
-/// Strings compressed by symbols with prefix codes, and those with codes of 12 bits, which only older files
-/// have.
+/// Strings compressed by symbols with prefix codes, and those whose symbols have 8 bytes at most, or codes of
+/// 12 bits, which only older files have.
 @Suite struct CodedSymbolsTests {
   private func open(_ bytes: GuardedBytes, count: Int) throws -> StoredStrings {
     var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes.readOnly.dropLast(8)))
@@ -21,9 +21,10 @@ import TestSupport
       let alone = stored.withBytes(index) { $0.map(Array.init) ?? [] }
       try #require(alone == string, "\(note), string \(index)")
       let codes = stored.packed.bytes(index)
-      let room = codes.count * symbols.mostBytesOfByte + 8
-      let target = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 8)
-      defer { target.deallocate() }
+      // As much room as it may need, and not a byte more.
+      let room = try GuardedBytes([UInt8](repeating: 0, count: symbols.decodedCount(codes) + 16))
+      defer { withExtendedLifetime(room) {} }
+      let target = try #require(room.bytes.baseAddress)
       let length = decoder.decode(codes, to: target)
       let mayBeMore = symbols.hasRoughRoom(codes)
       let needed = decoder.room(codes, of: symbols)
@@ -39,7 +40,7 @@ import TestSupport
   ) -> [[UInt8]] {
     let letters = Array("etaoinshrdlu ".utf8) + [0, 200, 255]
     let words = (0..<Int.random(in: 20...2000, using: &random)).map { _ in
-      (0..<Int.random(in: 1...12, using: &random)).map { _ in
+      (0..<Int.random(in: 1...24, using: &random)).map { _ in
         letters[Int.random(in: letters.indices, using: &random)]
       }
     }
@@ -58,19 +59,20 @@ import TestSupport
 
   /// A table as a reader that follows the format's description reads it: bits to symbols.
   private func table(_ bytes: [UInt8]) throws -> (codes: [String: [UInt8]], end: Int) {
-    try #require(bytes[0] == 0)
+    try #require(bytes[0] == 0 || bytes[0] == 16)
+    let sizes = bytes[0] == 0 ? 8 : 16
     let longest = Int(bytes[1])
     var (place, counts) = (2, [[Int]]())
     for _ in 4...longest {
       counts.append(
-        (0..<8).map { Int(bytes[place + 2 * $0]) + Int(bytes[place + 2 * $0 + 1]) << 8 })
-      place += 16
+        (0..<sizes).map { Int(bytes[place + 2 * $0]) + Int(bytes[place + 2 * $0 + 1]) << 8 })
+      place += 2 * sizes
     }
     var (codes, next) = ([String: [UInt8]](), 0)
     for length in 1...longest {
       next <<= 1
       if length < 4 { continue }
-      for size in 1...8 {
+      for size in 1...sizes {
         for _ in 0..<counts[length - 4][size - 1] {
           let digits = String(next, radix: 2)
           codes[String(repeating: "0", count: length - digits.count) + digits] =
@@ -114,8 +116,9 @@ import TestSupport
     var lengths: [[UInt8]: Int] = [:]
     for (code, symbol) in codes { lengths[symbol] = code.count }
     #expect(lengths.count == codes.count, "no symbol has two codes")
+    #expect(lengths.keys.count { $0.count > 8 } > 10 && lengths.keys.contains { $0.count == 16 })
     var (taken, fewest) = (0, 0)
-    for (index, text) in texts.enumerated() where index % 4 == 0 {
+    for (index, text) in texts.enumerated() where index % 8 == 0 {
       var (read, code, left) = ([UInt8](), "", 0)
       for bit in bits(stored.packed.bytes(index)) {
         code.append(bit)
@@ -129,7 +132,7 @@ import TestSupport
       #expect(left < 8 && code.allSatisfy { $0 == "1" })
       var costs = [0] + [Int](repeating: .max, count: text.count)
       for start in text.indices {
-        for end in start + 1...min(start + 8, text.count) {
+        for end in start + 1...min(start + 16, text.count) {
           guard let length = lengths[Array(text[start..<end])] else { continue }
           costs[end] = min(costs[end], costs[start] + length)
         }
@@ -201,19 +204,60 @@ import TestSupport
 
   // MARK: Damage
 
-  /// A table of symbols whose codes have given lengths, and strings of given bytes.
+  /// A table of symbols of at most `sizes` bytes, whose codes have given lengths, and strings of given bytes.
   private func stored(
-    longest: UInt8, _ symbols: [(bits: Int, [UInt8])], _ strings: [[UInt8]]
+    longest: UInt8, sizes: Int = 16, _ symbols: [(bits: Int, [UInt8])], _ strings: [[UInt8]]
   ) -> [UInt8] {
-    var counts = [UInt8](repeating: 0, count: 16 * max(0, Int(longest) - 3))
-    for (bits, symbol) in symbols { counts[16 * (bits - 4) + 2 * (symbol.count - 1)] += 1 }
+    var counts = [UInt8](repeating: 0, count: 2 * sizes * max(0, Int(longest) - 3))
+    for (bits, symbol) in symbols {
+      counts[2 * sizes * (bits - 4) + 2 * (symbol.count - 1)] += 1
+    }
     let total = strings.reduce(0) { $0 + $1.count }
     let shortest = strings.map(\.count).min() ?? 0
     // Every length in a byte; fewer than 17 strings have no starts.
-    return [0, longest] + counts + symbols.flatMap(\.1)
-      + [UInt8(total), 0, 0, 0, UInt8(shortest), 0, 0, 0, 8, 0]
+    return [sizes == 8 ? 0 : 16, longest] + counts + symbols.flatMap(\.1)
+      + [UInt8(total & 0xFF), UInt8(total >> 8), 0, 0, UInt8(shortest), 0, 0, 0, 8, 0]
       + strings.map { UInt8($0.count - shortest) } + strings.flatMap { $0 }
       + [0, 0, 0, 0, 0, 0, 0, 0]
+  }
+
+  /// Strings of symbols of all lengths up to `sizes`, with codes of several lengths.
+  private func allLengths(
+    sizes: Int, _ random: inout SplitMix64
+  ) throws -> (bytes: [UInt8], texts: [[UInt8]]) {
+    // Of each length one with a code of 5 bits, then more; the last ones are longer than the reader's table.
+    var symbols = (1...sizes).map { (bits: 5, [UInt8](repeating: UInt8($0), count: $0)) }
+    for bits in [8, 13, 15, 16] {
+      for size in 1...sizes where bits > 8 || size == sizes {
+        symbols.append((bits, (0..<size).map { _ in UInt8.random(in: 97...122, using: &random) }))
+      }
+    }
+    let codes = try table(stored(longest: 16, sizes: sizes, symbols, [])).codes
+    let digits = Dictionary(codes.map { ($1, $0) }, uniquingKeysWith: min)
+    var (texts, strings): ([[UInt8]], [[UInt8]]) = ([], [])
+    for count in 0..<16 {
+      let parts = (0..<count * 2).map { _ in
+        symbols[Int.random(in: symbols.indices, using: &random)].1
+      }
+      texts.append(parts.flatMap { $0 })
+      var bits = try parts.map { try #require(digits[$0]) }.joined()
+      while bits.utf8.count % 8 != 0 { bits.append("1") }
+      let places = stride(from: 0, to: bits.utf8.count, by: 8)
+      strings.append(places.map { UInt8(bits.dropFirst($0).prefix(8), radix: 2) ?? 0 })
+    }
+    return (stored(longest: 16, sizes: sizes, symbols, strings), texts)
+  }
+
+  /// As they are written now, and as older files have them.
+  @Test(arguments: [8, 16], [41, 42] as [UInt64])
+  func symbolsOfAllLengths(sizes: Int, seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let (stored, texts) = try allLengths(sizes: sizes, &random)
+    let bytes = try GuardedBytes(stored)
+    defer { withExtendedLifetime(bytes) {} }
+    let opened = try open(bytes, count: texts.count)
+    #expect(opened.symbols?.width == .coded && opened.inconsistency() == nil, "seed \(seed)")
+    try expect(opened, have: texts, "\(sizes), seed \(seed)")
   }
 
   /// Of the codes `0000` a, `0001` bc, `00100000` d: strings, and what is wrong with others.
@@ -260,9 +304,13 @@ import TestSupport
       defer { withExtendedLifetime(bytes) {} }
       #expect(throws: DecodingFailure.self, "table \(index)") { try open(bytes, count: 0) }
     }
-    let bytes = try GuardedBytes(stored(longest: 20, one + [(20, [65])], []))
-    defer { withExtendedLifetime(bytes) {} }
-    #expect(try open(bytes, count: 0).inconsistency() == nil)
+    // A table's last symbol is read with what follows it, up to its longest length.
+    #expect(CodedSymbols.longestSymbol <= 1 + PackedStrings.headerSize + ClusterFormat.padding)
+    for sizes in [8, 16] {
+      let bytes = try GuardedBytes(stored(longest: 20, sizes: sizes, one + [(20, [65])], []))
+      defer { withExtendedLifetime(bytes) {} }
+      #expect(try open(bytes, count: 0).inconsistency() == nil)
+    }
   }
 
   /// Any bytes in place of any others give something or are refused, without a read or write outside.
@@ -291,13 +339,46 @@ import TestSupport
         for index in stride(from: 0, to: texts.count, by: 1 + texts.count / 50) {
           let codes = stored.packed.bytes(index)
           let alone = stored.withBytes(index) { $0?.count ?? 0 }
-          if codes.count * symbols.mostBytesOfByte + 8 > 1 << 22 { continue }
+          if codes.count * symbols.mostBytesOfByte + 16 > 1 << 22 { continue }
           #expect(decoder.decode(codes, to: target) == alone, "seed \(seed), round \(round)")
         }
       }
       bytes.bytes.copyBytes(from: sound)
     }
     #expect(opened > 15, "seed \(seed)")
+  }
+
+  @Test(arguments: [8, 16])
+  func hostileSymbolsOfAllLengths(sizes: Int) throws {
+    var random = SplitMix64(seed: 51)
+    let (sound, texts) = try allLengths(sizes: sizes, &random)
+    let bytes = try GuardedBytes(sound)
+    defer { withExtendedLifetime(bytes) {} }
+    var opened = 0
+    for round in 0..<400 {
+      // Every second time in what follows the counts.
+      let first = round % 2 == 0 ? 1 : 2 + 26 * sizes
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let place = Int.random(in: first..<sound.count - 8, using: &random)
+        bytes.bytes[place] = UInt8.random(in: .min ... .max, using: &random)
+      }
+      if let stored = try? open(bytes, count: texts.count), let symbols = stored.symbols {
+        opened += 1
+        _ = stored.inconsistency()
+        var decoder = SymbolDecoder()
+        decoder.load(symbols)
+        for index in texts.indices {
+          let codes = stored.packed.bytes(index)
+          let alone = stored.withBytes(index) { $0.map(Array.init) ?? [] }
+          let room = try GuardedBytes([UInt8](repeating: 0, count: alone.count + 16))
+          defer { withExtendedLifetime(room) {} }
+          let length = decoder.decode(codes, to: try #require(room.bytes.baseAddress))
+          #expect(Array(room.bytes.prefix(length)) == alone, "round \(round)")
+        }
+      }
+      bytes.bytes.copyBytes(from: sound)
+    }
+    #expect(opened > 100)
   }
 
   // MARK: Codes of 12 bits
