@@ -213,11 +213,23 @@ private final class OnlineCompaction {
   }
 
   private func move() throws {
-    // Others may make pages sparse as fast as this empties them.
     var gatheredBytes = 0
-    while gatheredBytes < bytesLeft, let bytes = try gather() {
-      gatheredBytes += max(bytes, Layout.pageBytes)
+    /// Returns whether there was anything to put together.
+    func gatherAll() throws -> Bool {
+      let before = gatheredBytes
+      // Others may make pages sparse as fast as this empties them.
+      while gatheredBytes < bytesLeft, let bytes = try gather() {
+        gatheredBytes += max(bytes, Layout.pageBytes)
+      }
+      return gatheredBytes > before
     }
+    _ = try gatherAll()
+    // Moving writes small blocks above the moved ones, each time into other pages.
+    repeat { try moveForward() } while try gatherAll()
+  }
+
+  /// Moves blocks until the file's end cannot come further forward.
+  private func moveForward() throws {
     var asides = 0
     var kind = TransactionState.MoveKind.fromTheEnd
     while bytesLeft > 0 {
