@@ -7,16 +7,17 @@ import Base
 /// fill separate runs, so that the pages of the short-lived ones become free together. A short-lived block
 /// may also fill the rest of the last page of long-lived ones.
 ///
-/// Clusters of a few rows, which a later transaction joins into a larger one, share no run with lasting ones:
-/// the pages that they leave between those would fit nothing but other small clusters.
+/// Clusters of a few rows, which a later transaction joins into a larger one, share no run with lasting ones,
+/// unless they are smaller than a page: the pages that they leave between those would fit nothing but other
+/// small clusters.
 ///
 /// Thread rule: only the thread that has the writers' turn.
 package final class BlockWriter {
   /// How long a cluster stays where it is placed.
   package enum Lifetime: Sendable {
-    /// Some transactions: then it is joined with others.
+    /// Mostly a few transactions: then it is joined with others.
     case passing
-    /// Until its rows change.
+    /// Mostly until its rows change.
     case lasting
   }
 
@@ -73,7 +74,8 @@ package final class BlockWriter {
   package func append(
     cluster bytes: [UInt8], checksum: UInt64, lifetime: Lifetime? = nil
   ) throws -> BlockReference {
-    if let lifetime {
+    // Smaller ones share their pages with anything: of them, each would take a page.
+    if let lifetime, bytes.count >= Layout.pageBytes {
       if let other = clusters.lifetime, other != lifetime { try end(&clusters) }
       clusters.lifetime = lifetime
     }

@@ -7,9 +7,11 @@ import Engine
 public struct ImportOptions: Sendable {
   /// The maximum number of records in a cluster of an import.
   static let clusterRecords = 1024
-  /// Batches with fewer records fill shared clusters. Those of larger ones are clusters that parsers encode;
-  /// the writer only joins them.
-  static let smallBatch = 32
+  /// Fewer new records of a chunk fill shared clusters instead of making one.
+  static let smallBatch = 256
+  /// Batches with at least so many records are clusters that parsers encode; the writer only joins those of
+  /// small batches, once for each transaction.
+  static let leastEncoded = 32
 
   /// The number of records in a transaction.
   public enum BatchSize: Sendable, Equatable {

@@ -24,7 +24,16 @@ extension ImportPlan {
       keyColumns: match.keyColumns, extras: match.extras,
       // A small input's rows fill shared clusters, as those of small batches do.
       encodes: encodes
-        ?? (!file.isSmall && batchRecords.map { $0 >= ImportOptions.smallBatch } ?? true),
+        ?? (!file.isSmall
+          && batchRecords.map { $0 >= Self.leastEncoded(options, match.filter == nil) } ?? true),
       batchRecords: batchRecords, likelyEncoding: opened.likelyEncoding)
+  }
+
+  /// The fewest records of a batch that is encoded by itself. Where a transaction may have several small
+  /// batches, or a batch hardly any records, these fill shared clusters: clusters are joined once for each
+  /// transaction.
+  private static func leastEncoded(_ options: ImportOptions, _ takesAll: Bool) -> Int {
+    options.joinsBatchesFor == 0 && takesAll
+      ? ImportOptions.leastEncoded : ImportOptions.smallBatch
   }
 }
