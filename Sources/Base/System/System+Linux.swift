@@ -15,6 +15,13 @@
     _ new: UnsafePointer<CChar>, _ flags: UInt32
   ) -> Int32
 
+  /// The status, of 256 bytes, of the file at a path.
+  @_silgen_name("statx")
+  func linuxStatx(
+    _ folder: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32, _ mask: UInt32,
+    _ status: UnsafeMutableRawPointer
+  ) -> Int32
+
   @_silgen_name("fgetxattr")
   func linuxFgetxattr(
     _ descriptor: Int32, _ name: UnsafePointer<CChar>, _ value: UnsafeMutableRawPointer?,

@@ -106,6 +106,41 @@ package enum System {
     return FileStatus(raw)
   }
 
+  /// Which file is at the end of a path: the device and inode of its `status`.
+  ///
+  /// A commit asks. Where its times are not asked for, the file's next write need not record a finer one
+  /// (Linux, since 6.13: it takes longer than a small write).
+  package static func identity(
+    path: String
+  ) throws(SystemError) -> (device: UInt64, inode: UInt64) {
+    #if !canImport(Darwin)
+      let (typeAndInode, currentFolder): (UInt32, Int32) = (0x101, -100)
+      let found = withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) {
+        raw -> (code: Int32, device: UInt64, inode: UInt64)? in
+        guard let place = raw.baseAddress else { return nil }
+        let outcome = call(.stat) {
+          linuxStatx(currentFolder, native(path), 0, typeAndInode, place)
+        }
+        // Neither a system call that this kernel has not, nor one that a container's rules refuse, nor a file
+        // system that does not tell.
+        if outcome != 0 { return errno == ENOSYS || errno == EPERM ? nil : (errno, 0, 0) }
+        if raw.load(as: UInt32.self) & typeAndInode != typeAndInode { return nil }
+        let major = UInt64(raw.load(fromByteOffset: 136, as: UInt32.self))
+        let minor = UInt64(raw.load(fromByteOffset: 140, as: UInt32.self))
+        // As in glibc's `makedev`.
+        let device =
+          (major & 0xFFF) << 8 | (major & ~0xFFF) << 32 | minor & 0xFF | (minor & ~0xFF) << 12
+        return (0, device, raw.load(fromByteOffset: 32, as: UInt64.self))
+      }
+      if let found {
+        if found.code != 0 { throw SystemError(operation: "stat", path: path, code: found.code) }
+        return (found.device, found.inode)
+      }
+    #endif
+    let status = try status(path: path)
+    return (status.device, status.inode)
+  }
+
   /// Reads up to `buffer.count` bytes from the descriptor's position; 0 means the end.
   package static func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, path: String
@@ -154,6 +189,16 @@ package enum System {
     if call(.seek, { lseek(descriptor, off_t(offset), SEEK_SET) }) < 0 {
       throw SystemError(operation: "seek", path: path, code: errno)
     }
+  }
+
+  /// The bytes of a regular file, of which the descriptor's position becomes the end.
+  ///
+  /// A commit asks several times, and `status` takes three times as long, and makes the next write record a
+  /// time of its own (Linux, since 6.13), which takes longer than the write.
+  package static func length(_ descriptor: Int32, path: String) throws(SystemError) -> Int {
+    let end = call(.seek) { Int(lseek(descriptor, 0, SEEK_END)) }
+    if end < 0 { throw SystemError(operation: "seek", path: path, code: errno) }
+    return end
   }
 
   /// A hint to the system: the file will be read once, from start to end.

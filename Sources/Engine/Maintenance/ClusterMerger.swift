@@ -116,22 +116,28 @@ final class ClusterMerger {
     // Without memory all texts are empty, and nothing is read.
     let base = memory.baseAddress ?? UnsafeRawPointer(spans)
     var digest: UInt64 = 0
+    // A word for each row, all different.
+    var place: UInt64 = 0
     for row in 0..<count {
       let span = spans[row]
-      let place = UInt64(truncatingIfNeeded: row)
+      place &+= 0xA076_1D64_78BD_642F
       if span.isNull {
         digest &+= mix(place, .max)
         continue
       }
       let (offset, length) = (Int(span.offset), Int(span.length))
-      var own = UInt64(truncatingIfNeeded: length)
       let view = SpellingView(
         base + offset, count: length, readable: memory.count &- offset)
       if length <= 16 {
-        // Most texts are short, and nothing predicts their lengths.
+        // Most texts are short, and nothing predicts their lengths. With its length above them, a text of up
+        // to eight bytes, which are both ends, is no other one's.
         let ends = view.ends
-        own = mix(mix(own, ends.first), ends.last)
-      } else if length <= 64 {
+        let size = UInt64(truncatingIfNeeded: length) &* 0xE703_7ED1_A0B4_28DB
+        digest &+= mix(place ^ ends.first, ends.last ^ size)
+        continue
+      }
+      var own = UInt64(truncatingIfNeeded: length)
+      if length <= 64 {
         for place in stride(from: 0, to: length &- 8, by: 8) {
           own = mix(own, view.fullWord(at: place))
         }

@@ -77,7 +77,7 @@ package final class FileStorage: Storage, @unchecked Sendable {
   }
 
   package func length() throws(SystemError) -> Int {
-    try System.status(descriptor, path: path).size
+    try System.length(descriptor, path: path)
   }
 
   /// Switches threads in tests with a scheduler.
@@ -131,7 +131,8 @@ package final class FileStorage: Storage, @unchecked Sendable {
     guard isNamed else { return }
     var isReplaced = true
     do throws(SystemError) {
-      if try System.status(path: path).identity == identity { return }
+      let (device, inode) = try System.identity(path: path)
+      if FileIdentity(device: device, inode: inode) == identity { return }
     } catch {
       if !error.isMissing { throw error }
       isReplaced = false

@@ -68,7 +68,7 @@ import Testing
     let words = [
       "import", bench.path("m*.csv"), "--into", bench.database, "--table", "t", "--truncate",
     ]
-    try eachCall([.stat, .folder], "EIO", bench, words) { what, result in
+    try eachCall([.seek, .stat, .folder], "EIO", bench, words) { what, result in
       guard result.status == 0 else { return }
       let rows = try bench.export()
       #expect(rows == "id\n0\n1\n2\n", "\(what)")
@@ -125,7 +125,7 @@ import Testing
     let before = try bench.read("other-lock")
     for output in [lock, link] {
       let words = ["export", bench.database, "--output", output]
-      try eachCall([.open, .read, .stat], "EIO", bench, words) { what, result in
+      try eachCall([.open, .read, .seek, .stat], "EIO", bench, words) { what, result in
         #expect(result.status != 0, "\(what)")
         let (present, kept) = (try bench.read("other-lock"), try bench.text("kept.csv"))
         #expect(present == before && kept == "kept\n", "\(what)")
@@ -181,7 +181,7 @@ import Testing
       "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--dry-run",
       "--on-conflict", "skip", "--report", "json",
     ]
-    try eachCall([.stat], "EIO", bench, words) { what, result in
+    try eachCall([.seek, .stat], "EIO", bench, words) { what, result in
       guard result.status == 0 else { return }
       let report = try Report(result.output)
       #expect(report["imported"].int == 0 && report["skipped"].int == 2, "\(what)")
@@ -209,6 +209,8 @@ import Testing
       let result = process.finish(within: 20)
       #expect(result.signal == nil, "\(kind), from \(number) on")
     }
+    // A temporary file that cannot be looked at may be somebody else's: the next compaction removes it.
+    try bench.run(["compact", bench.database])
     try bench.run(["check", bench.database])
   }
 
