@@ -203,7 +203,11 @@ struct IndexQueryTests {
     #expect(
       try explain("Category == 'COMICS'").hasPrefix(
         "index on 'Category': 10 candidates in "))
-    #expect(try explain("App == 'App 77'").hasPrefix("index on 'App': 1 candidate in 1 of "))
+    // One of the other 9,999 texts may have the same code: codes are salted, and the rows are compared.
+    let one = try explain("App == 'App 77'")
+    #expect(
+      one.hasPrefix("index on 'App': 1 candidate in 1 of ")
+        || one.hasPrefix("index on 'App': 2 candidates in "), "\(one)")
     #expect(try explain("Rating is null").hasPrefix("index on 'Rating': 20 candidates in"))
     #expect(try explain("Rating is nan").hasPrefix("index on 'Rating': "))
     #expect(
