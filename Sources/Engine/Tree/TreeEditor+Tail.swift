@@ -13,6 +13,7 @@ extension TreeEditor {
     // A cluster that this transaction began may grow further.
     let limit = max(limits.tailRows, min(limits.clusterRows, appended + 1))
     if let node = try lastNode() {
+      if let cluster = openTail(of: node, limit: limit) { return try change(cluster, body) }
       if try hasRoom(node, limit: limit) { return try changeTail(node, body) }
       try joinTail(node)
     }
@@ -28,8 +29,11 @@ extension TreeEditor {
   /// The last node of level 1, after its ancestors were read into memory; nil when the tree is empty.
   func lastNode() throws -> EditNode? {
     var current = root
-    while let node = current, let last = node.children.last {
+    // The last child is copied only where it is needed: a copy counts references, and every object that is
+    // added comes by here.
+    while let node = current, !node.children.isEmpty {
       if node.level == 1 { return node }
+      let last = node.children[node.children.count - 1]
       switch last.content {
       case .node(let child): current = child
       case .stored(let reference):
@@ -51,17 +55,18 @@ extension TreeEditor {
   ///   - fewer: the number of objects removed.
   ///   - bottom: the lowest level whose counts change.
   func changeEdge(more: UInt64 = 0, fewer: UInt64 = 0, bottom: Int = 1) {
-    var current = root
-    while let node = current {
-      node.isChanged = true
-      let last = node.children.count - 1
-      guard last >= 0 else { return }
-      if node.level >= bottom {
-        node.children[last].count = node.children[last].count + more - fewer
-      }
-      guard case .node(let child) = node.children[last].content else { return }
-      current = child
+    if let root { Self.changeEdge(root, more: more, fewer: fewer, bottom: bottom) }
+  }
+
+  private static func changeEdge(_ node: EditNode, more: UInt64, fewer: UInt64, bottom: Int) {
+    node.isChanged = true
+    let last = node.children.count - 1
+    guard last >= 0 else { return }
+    if node.level >= bottom {
+      node.children[last].count = node.children[last].count + more - fewer
     }
+    guard node.level > 1, case .node(let child) = node.children[last].content else { return }
+    changeEdge(child, more: more, fewer: fewer, bottom: bottom)
   }
 
   private func hasRoom(_ node: EditNode, limit: Int) throws -> Bool {
@@ -69,11 +74,28 @@ extension TreeEditor {
     return try child.count < UInt64(limit) && fits(child, limits.clusterBytes / 4)
   }
 
+  /// The rows of the last leaf where it is open and has room, as `hasRoom` and `openRows` would find after
+  /// more steps; otherwise nil.
+  private func openTail(of node: EditNode, limit: Int) -> OpenCluster? {
+    let last = node.children.count - 1
+    guard last >= 0, node.children[last].count < UInt64(limit),
+      case .open(.rows(let cluster)) = node.children[last].content,
+      fits(cluster, limits.clusterBytes / 4)
+    else { return nil }
+    return cluster
+  }
+
   /// Runs `body` on the rows of the last leaf, and updates the counts.
   private func changeTail<Result>(
     _ node: EditNode, _ body: (OpenCluster) throws -> Result
   ) throws -> Result {
-    let cluster = try openRows(at: node, node.children.count - 1)
+    try change(openRows(at: node, node.children.count - 1), body)
+  }
+
+  /// - Parameter cluster: the rows of the last leaf.
+  private func change<Result>(
+    _ cluster: OpenCluster, _ body: (OpenCluster) throws -> Result
+  ) throws -> Result {
     let before = UInt64(cluster.count)
     defer {
       let after = UInt64(cluster.count)

@@ -192,8 +192,7 @@ package final class TreeEditor {
   /// Returns whether a cluster has less than a number of bytes, measured as in the file.
   func fits(_ child: Child, _ bytes: Int) throws -> Bool {
     switch child.content {
-    // A decoded cluster is a few times as large as in the file.
-    case .open(.rows(let cluster)): return cluster.bytes < bytes * 4
+    case .open(.rows(let cluster)): return fits(cluster, bytes)
     case .open(.overlay(let overlay)): return Int(overlay.base.reference.length) < bytes
     case .stored(let reference):
       let entry = NodeEntry(firstKey: child.firstKey, count: child.count, reference: reference)
@@ -201,6 +200,9 @@ package final class TreeEditor {
     case .node: return false
     }
   }
+
+  /// A decoded cluster is a few times as large as in the file.
+  func fits(_ cluster: OpenCluster, _ bytes: Int) -> Bool { cluster.bytes < bytes * 4 }
 
   private func change<Result>(
     _ path: Path, _ leaf: OpenLeaf, _ body: (OpenLeaf) throws -> Result

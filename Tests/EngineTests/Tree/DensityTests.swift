@@ -153,6 +153,26 @@ struct DensityTests {
     #expect(keys == Array(1...rows))
   }
 
+  /// However few rows a cluster has: a reader of one of them decodes the column.
+  @Test("Long rows that are added one by one fill clusters of a limited size")
+  func longRows() throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false))
+    try database.write { try $0.createTable("t", columns: [Column("b", .text)]) }
+    let limit = TreeEditor.Limits().clusterBytes
+    let length = limit / 16
+    var random = SplitMix64(seed: 3)
+    try database.write(durability: Durability.none) { transaction in
+      let table = try transaction.table("t")
+      for _ in 0..<100 {
+        let letters = (0..<length).map { _ in UInt8.random(in: 65...122, using: &random) }
+        _ = try table.insert([.text(String(decoding: letters, as: UTF8.self))])
+      }
+    }
+    let use = try Use(database)
+    #expect(try leafCount(database) >= 100 * length / limit, "\(use)")
+    #expect(try database.check().problems == [])
+  }
+
   /// The clusters of a few batches are soon joined; the pages that they leave fit the next ones.
   @Test(
     "Batches leave few pages free between clusters", arguments: [100, 150, 200], [true, false])
