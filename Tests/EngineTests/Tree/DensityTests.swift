@@ -153,6 +153,22 @@ struct DensityTests {
     #expect(keys == Array(1...rows))
   }
 
+  @Test("One large transaction begins another leaf when one is full", arguments: [64, 256])
+  func largeTransaction(limit: Int) throws {
+    var options = Database.Options()
+    (options.limits.clusterRows, options.limits.tailRows) = (limit, 4)
+    let database = try Database.open(
+      storage: RecordingStorage(isRecording: false), options: options)
+    try database.write { transaction in
+      try transaction.createTable("t", columns: Self.columns)
+      for row in 0..<1000 as Range<Int64> {
+        try transaction.table("t").insert([.int(row), .int(row % 7), .text("text \(row)")])
+      }
+    }
+    #expect(try leafCount(database) == (1000 + limit - 1) / limit)
+    #expect(try database.check().problems == [])
+  }
+
   /// However few rows a cluster has: a reader of one of them decodes the column.
   @Test("Long rows that are added one by one fill clusters of a limited size")
   func longRows() throws {
