@@ -121,8 +121,8 @@ package enum System {
         let outcome = call(.stat) {
           linuxStatx(currentFolder, native(path), 0, typeAndInode, place)
         }
-        // Neither a system call that this kernel has not, nor one that a container's rules refuse, nor a file
-        // system that does not tell.
+        // Where the kernel has no such call, a container's rules refuse it, or the file system does not tell,
+        // `stat` is asked.
         if outcome != 0 { return errno == ENOSYS || errno == EPERM ? nil : (errno, 0, 0) }
         if raw.load(as: UInt32.self) & typeAndInode != typeAndInode { return nil }
         let major = UInt64(raw.load(fromByteOffset: 136, as: UInt32.self))
