@@ -5,6 +5,45 @@ extension SpaceMap {
     pages.allSatisfy { $0 >= pageCount || use(of: $0).isFree }
   }
 
+  /// The places that are free now, for blocks that one transaction is going to write.
+  func freePlaces() -> FreePlaces { FreePlaces(free) }
+
+  /// Assigns places to blocks as `BlockWriter` does: back to back, in the first free pages that are enough.
+  struct FreePlaces {
+    private var free: PageSet
+    private var bytes = 0..<0
+
+    fileprivate init(_ free: PageSet) { self.free = free }
+
+    /// Takes the next place, if it lies before a page.
+    ///
+    /// - Complexity: O(log pages).
+    mutating func take(_ count: Int, below page: Int) -> Bool {
+      if bytes.count < count, !grow(to: count) {
+        let pages = Layout.pages(holding: count)
+        guard let first = free.firstRun(of: pages) else { return false }
+        let end = first + pages
+        guard end <= page else { return false }
+        bytes = first * Layout.pageBytes..<end * Layout.pageBytes
+        free.remove(first..<end)
+      }
+      let end = bytes.lowerBound + count
+      guard end <= page * Layout.pageBytes else { return false }
+      bytes = end..<bytes.upperBound
+      return true
+    }
+
+    /// Adds the pages behind those begun, if they are free.
+    private mutating func grow(to count: Int) -> Bool {
+      let first = bytes.upperBound / Layout.pageBytes
+      let pages = first..<first + Layout.pages(holding: count - bytes.count)
+      guard first > 0, pages.allSatisfy(free.contains) else { return false }
+      bytes = bytes.lowerBound..<pages.upperBound * Layout.pageBytes
+      free.remove(pages)
+      return true
+    }
+  }
+
   /// Returns whether an eighth or more of pages of the newest version is empty.
   func isLoose(_ pages: Range<Int>) -> Bool {
     let sum = pages.reduce(0) { $0 + ($1 < pageCount ? Int(filled[$1]) : Layout.pageBytes) }

@@ -191,6 +191,10 @@ package struct ClusterReader {
     return true
   }
 
+  /// Returns whether the last bytes are zero, as they were written. No checksum covers them, and no value
+  /// depends on them.
+  func hasZeroPadding() -> Bool { bytes.suffix(ClusterFormat.padding).allSatisfy { $0 == 0 } }
+
   /// The end of the last segment and the padding.
   func end() throws(ClusterError) -> Int {
     var end = max(ClusterFormat.headerLength(columns: columnCount), keyOffset + keyLength)

@@ -216,7 +216,8 @@ extension Database {
       try state.writer.writeOut()
       // Read back from the disk, as far as the system allows, before a slot names the version.
       try parts.storage.flush()
-      try transfer.verify(try BlockReader(storage: parts.storage))
+      try transfer.verify(
+        try BlockReader(storage: parts.storage), own: CopiedBlocks.table(of: catalogue))
       try state.become(catalogue, history, of: record, end: transfer.end)
       written = state.writer.bytesWritten
     } catch {

@@ -224,18 +224,28 @@ private final class OnlineCompaction {
       return gatheredBytes > before
     }
     _ = try gatherAll()
-    // Moving writes small blocks above the moved ones, each time into other pages.
-    repeat { try moveForward() } while try gatherAll()
+    // Moving writes small blocks above the moved ones, each time into other pages. And what was put together
+    // at the file's end may be spread again on its way forward: then another round would end like this one.
+    var least = Int.max
+    repeat {
+      let pages = try moveForward()
+      if pages >= least { return }
+      least = pages
+    } while try gatherAll()
   }
 
   /// Moves blocks until the file's end cannot come further forward.
-  private func moveForward() throws {
+  ///
+  /// - Returns: `Moved.pages` of the last step.
+  private func moveForward() throws -> Int {
+    var pages = Int.max
     var asides = 0
     var kind = TransactionState.MoveKind.fromTheEnd
     while bytesLeft > 0 {
       let present = kind
       let (moved, _) = try transact { try $0.moveBlocks(present, limits) }
-      if !moved.isWorthIt { return }
+      pages = moved.pages
+      if !moved.isWorthIt { return pages }
       bytesLeft -= max(moved.bytes, Layout.pageBytes)
       switch kind {
       case .sparse, .fromTheEnd, .together:
@@ -244,10 +254,11 @@ private final class OnlineCompaction {
       case .aside:
         asides += 1
         // Each step aside at least doubles the hole.
-        if moved.bytes == 0 || asides > Self.mostAsides { return }
+        if moved.bytes == 0 || asides > Self.mostAsides { return pages }
         kind = .together
       }
     }
+    return pages
   }
 
   private static let mostAsides = 32

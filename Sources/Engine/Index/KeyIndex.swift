@@ -113,6 +113,17 @@ package final class KeyIndex {
     }
   }
 
+  /// Returns false when what is in memory shows that no key has a code, as for most new keys; `find` then
+  /// finds nothing. Reads no block.
+  package func mayContain(_ code: Int64) -> Bool {
+    guard recentIsReady, !recent.contains(code) else { return true }
+    if runs.isEmpty { return false }
+    return runs.contains { run in
+      guard run.reaches(code), !isRecent(run) else { return false }
+      return recent.filters[run.root.entry.reference]?.mayContain(code) ?? true
+    }
+  }
+
   /// The filters of the large runs, for lookups outside the transaction.
   package var filters: [BlockReference: KeyFilter] { recent.filters }
 

@@ -65,6 +65,18 @@ package final class RecentKeys {
     for entry in old where entry.object >= 0 { Self.put(entry, into: &places) }
   }
 
+  /// Returns whether there is an entry with this code.
+  package func contains(_ code: Int64) -> Bool {
+    if used == 0 { return false }
+    let mask = places.count &- 1
+    var index = Self.place(code, mask)
+    while places[index].object >= 0 {
+      if places[index].code == code { return true }
+      index = (index &+ 1) & mask
+    }
+    return false
+  }
+
   /// Calls `body` with the object of each entry that has this code.
   package func find(_ code: Int64, _ body: (Int64) throws -> Void) rethrows {
     if used == 0 { return }

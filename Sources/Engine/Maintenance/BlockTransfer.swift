@@ -286,26 +286,43 @@ struct BlockTransfer {
 
   // MARK: Verifying
 
-  /// Reads all written blocks back from the file.
+  /// Reads all written blocks back from the file, also those of the copy's own table.
   ///
+  /// - Parameter own: the table that only the copy has.
   /// - Throws: `EngineError.damaged` when their bytes differ from those that were written.
-  func verify(_ target: BlockReader) throws {
-    for (entry, kind) in written {
-      if shouldStop() { throw EngineError.cancelled }
-      do {
-        try target.verify(entry, kind, end: .max)
-      } catch {
-        throw EngineError.damaged(
-          path: target.storage.path, where: "the block at byte \(entry.reference.offset)",
-          reason: "the copy does not read back as it was written (\(error))")
-      }
-      target.forget(
-        NodeEntry(
-          firstKey: 0, count: 0,
-          reference: BlockReference(
-            offset: entry.reference.offset, length: entry.reference.length, checksum: 0)),
-        end: .max)
+  func verify(_ target: BlockReader, own: Catalogue.TableEntry?) throws {
+    for (entry, kind) in written { try verify(entry, kind, target) }
+    guard let own else { return }
+    try verify(NodeEntry(firstKey: 0, count: 0, reference: own.schema), .schema, target)
+    guard own.root.level > 0 else { return }
+    try verify(below: own.root.entry, level: own.root.level, target)
+  }
+
+  private func verify(below entry: NodeEntry, level: Int, _ target: BlockReader) throws {
+    try verify(entry, BlockContent.kind(level: level, isIndex: false, isOverlay: false), target)
+    if level == 0 { return }
+    for child in try target.children(of: entry, level: level, isIndex: false, end: .max) {
+      try verify(below: child, level: level - 1, target)
     }
+  }
+
+  private func verify(
+    _ entry: NodeEntry, _ kind: BlockContent.Kind, _ target: BlockReader
+  ) throws {
+    if shouldStop() { throw EngineError.cancelled }
+    do {
+      try target.verify(entry, kind, end: .max)
+    } catch {
+      throw EngineError.damaged(
+        path: target.storage.path, where: "the block at byte \(entry.reference.offset)",
+        reason: "the copy does not read back as it was written (\(error))")
+    }
+    target.forget(
+      NodeEntry(
+        firstKey: 0, count: 0,
+        reference: BlockReference(
+          offset: entry.reference.offset, length: entry.reference.length, checksum: 0)),
+      end: .max)
   }
 }
 
@@ -332,5 +349,8 @@ extension BlockReader {
     let cluster = try cluster(entry, end: end)
     for place in 0..<cluster.columnCount { _ = try cluster.open(cluster.column(at: place)) }
     _ = try cluster.keys()
+    guard cluster.hasZeroPadding() else {
+      throw ClusterError.damagedHeader("its padding is not zero")
+    }
   }
 }

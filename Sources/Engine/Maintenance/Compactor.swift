@@ -131,6 +131,8 @@ package struct Compactor {
     store.columnIDs = schema.columnIDs
     var limits = TreeEditor.Limits()
     limits.clusterRows = ClusterFormat.maximumRows
+    // Nothing is appended before the next commit, which divides the last node.
+    limits.edgeLeaves = .max
     let editor = try TreeEditor(
       reader: TreeReader(blocks: targetBlocks, root: .empty, end: 0), clusters: store,
       limits: limits)
@@ -262,7 +264,9 @@ package struct Compactor {
         return (ClusterMerger.digest(ofKeys: offsets), entry)
       } consume: { (found: ClusterMerger.Digest, entry: NodeEntry?) in
         guard let entry else { return digest.append(found) }
-        guard index < digests.count, [found] + digest == digests[index] else {
+        guard index < digests.count, [found] + digest == digests[index],
+          try blocks.cluster(entry, end: record.end).hasZeroPadding()
+        else {
           throw EngineError.damaged(
             path: target.path, where: "cluster at offset \(entry.reference.offset)",
             reason: "the compacted copy does not read back as it was written")

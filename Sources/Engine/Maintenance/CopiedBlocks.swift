@@ -60,10 +60,15 @@ struct CopiedBlocks {
     try note(originNoteName, of: catalogue)
   }
 
+  /// The table in a copy's catalogue; nil when the file is neither a backup nor restored from one.
+  static func table(of catalogue: Catalogue) -> Catalogue.TableEntry? {
+    catalogue.table(named: Catalogue.ownName(purpose))
+  }
+
   private static func note(
     _ name: String, of catalogue: Catalogue
   ) throws -> (version: UInt64, root: UInt64)? {
-    try catalogue.table(named: Catalogue.ownName(purpose))?.notes[name]?.withUnsafeBytes { bytes in
+    try table(of: catalogue)?.notes[name]?.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
       let version = try reader.read(UInt64.self, "version of a backup")
       return (version, try reader.read(UInt64.self, "checksum of a backup"))

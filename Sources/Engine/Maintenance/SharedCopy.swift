@@ -241,7 +241,9 @@ struct SharedCopy {
       let isSame = try cluster.columns.allSatisfy {
         try merger.digest(column: $0.id, of: entry, target, end: end) == $0.digest
       }
-      guard isSame, ClusterMerger.digest(ofKeys: offsets) == cluster.keys else {
+      guard isSame, ClusterMerger.digest(ofKeys: offsets) == cluster.keys,
+        try target.cluster(entry, end: end).hasZeroPadding()
+      else {
         throw differs("cluster at offset \(entry.reference.offset)", target)
       }
       mapped.add(leaf: entry, end: end)

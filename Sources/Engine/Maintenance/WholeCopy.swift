@@ -68,7 +68,9 @@ struct WholeCopy {
     let end = Int(record.end)
     if try target.length() != end { try target.resize(to: end) }
     try target.flush()
-    try transfer.verify(targetBlocks)
+    // Another reader, which has not verified any block before it was written out.
+    try transfer.verify(
+      try BlockReader(storage: target), own: CopiedBlocks.table(of: catalogue))
     let page = CommitSlot(record: record, identity: identity).page()
     for index in 0..<Layout.slotCount {
       try page.withUnsafeBytes { try target.write($0, at: index * Layout.pageBytes) }

@@ -6,22 +6,32 @@ package func translatingErrors<Result>(
 ) throws -> Result {
   do {
     return try body()
-  } catch let error as SystemError {
-    throw EngineError.system(error)
-  } catch let error as BlockError {
-    if let system = error.system { throw EngineError.system(system) }
-    throw EngineError.damaged(
+  } catch {
+    throw translated(error, path())
+  }
+}
+
+/// The error as `EngineError`, if reading or writing has thrown it; a caller's own error unchanged.
+package func translated(_ error: any Error, _ path: @autoclosure () -> String) -> any Error {
+  switch error {
+  case let error as SystemError:
+    return EngineError.system(error)
+  case let error as BlockError:
+    if let system = error.system { return EngineError.system(system) }
+    return EngineError.damaged(
       path: error.path, where: "block at offset \(error.offset), length \(error.length)",
       reason: error.what)
-  } catch let error as DecodingFailure {
-    throw EngineError.damaged(path: path(), where: "byte \(error.offset)", reason: error.what)
-  } catch ClusterError.tooLarge(let bytes) {
-    throw EngineError.tooLarge(what: "\(bytes) bytes of neighbouring values", limit: "4 GiB")
-  } catch let error as ClusterError {
-    throw EngineError.damaged(path: path(), where: "a cluster", reason: "\(error)")
-  } catch let error as ObstructionError {
-    throw EngineError.obstructed(path: path(), reason: "\(error)")
-  } catch let error as CoordinationError {
-    throw EngineError.busy(path: path(), reason: "\(error)")
+  case let error as DecodingFailure:
+    return EngineError.damaged(path: path(), where: "byte \(error.offset)", reason: error.what)
+  case ClusterError.tooLarge(let bytes):
+    return EngineError.tooLarge(what: "\(bytes) bytes of neighbouring values", limit: "4 GiB")
+  case let error as ClusterError:
+    return EngineError.damaged(path: path(), where: "a cluster", reason: "\(error)")
+  case let error as ObstructionError:
+    return EngineError.obstructed(path: path(), reason: "\(error)")
+  case let error as CoordinationError:
+    return EngineError.busy(path: path(), reason: "\(error)")
+  default:
+    return error
   }
 }

@@ -22,40 +22,49 @@ extension TableEditor {
 
   /// Adds an object and returns its key.
   package func insert(_ values: [Value]) throws -> Int64 {
-    try use {
-      var insertion = knownInsertion.take() ?? Insertion(schema)
-      defer { knownInsertion = insertion }
-      guard values.count == insertion.rules.count else {
-        throw EngineError.invalidArgument(
-          "table '\(name)' has \(insertion.rules.count) columns; \(values.count) values were given")
-      }
-      insertion.row.removeAll()
-      for column in values.indices {
-        let rule = insertion.rules[column]
-        if rule.isPlain, values[column].columnType == rule.type {
-          try insertion.row.append(values[column])
-        } else {
-          var value = values[column]
-          try fit(&value, column: column)
-          try insertion.row.append(value)
-        }
-      }
-      try checkNextKey()
-      let key = table.nextKey
-      try insertion.row.withSpans { base, spans in
-        if let column = insertion.key {
-          try addKey(spans[column].bytes(from: base), of: key)
-        } else if insertion.hasKey {
-          try keyBytes(base, spans).withUnsafeBytes { try addKey($0, of: key) }
-        }
-        try withTail { try $0.rows.append(key: key, insertion.row) }
-        try advance(by: 1)
-        enter(base: base, spans, rowCount: 1, firstObject: key)
-      }
-      nextGivenKey = table.nextKey
-      try limitIndex()
-      return key
+    let start = try begin()
+    do {
+      return try add(values)
+    } catch {
+      throw failed(error, since: start)
     }
+  }
+
+  private func add(_ values: [Value]) throws -> Int64 {
+    var insertion = knownInsertion.take() ?? Insertion(schema)
+    defer { knownInsertion = insertion }
+    guard values.count == insertion.rules.count else {
+      throw EngineError.invalidArgument(
+        "table '\(name)' has \(insertion.rules.count) columns; \(values.count) values were given")
+    }
+    insertion.row.removeAll()
+    for column in values.indices {
+      let rule = insertion.rules[column]
+      if rule.isPlain, values[column].columnType == rule.type {
+        try insertion.row.append(values[column])
+      } else {
+        var value = values[column]
+        try fit(&value, column: column)
+        try insertion.row.append(value)
+      }
+    }
+    try checkNextKey()
+    let key = table.nextKey
+    try insertion.row.withSpans { base, spans in
+      if let column = insertion.key {
+        try addKey(spans[column].bytes(from: base), of: key)
+      } else if insertion.hasKey {
+        try keyBytes(base, spans).withUnsafeBytes { try addKey($0, of: key) }
+      }
+    }
+    try openTail().rows.append(key: key, insertion.row)
+    try countAppended()
+    if !valueIndexes.isEmpty {
+      insertion.row.withSpans { enter(base: $0, $1, rowCount: 1, firstObject: key) }
+    }
+    nextGivenKey = table.nextKey
+    try limitIndex()
+    return key
   }
 
   /// Converts a value to the form that the column stores.

@@ -183,8 +183,10 @@ extension TableEditor {
   ///
   /// - Throws: `EngineError.duplicateKey`.
   func addKey(_ spelling: UnsafeRawBufferPointer, of object: Int64) throws {
-    let code = schema.keyCode.code(spelling)
-    if try findOne(spelling, code: code) >= 0 { throw duplicateKey(spelling) }
+    let (code, index) = (schema.keyCode.code(spelling), index)
+    if index.mayContain(code), try findOne(spelling, code: code) >= 0 {
+      throw duplicateKey(spelling)
+    }
     index.add(IndexEntry(code: code, object: object))
   }
 

@@ -79,9 +79,19 @@ package final class TableEditor {
       || valueIndexes.contains(where: \.isChanged)
   }
 
-  /// Runs an operation. It is refused when the table or the transaction has ended; its failure makes the
-  /// transaction fail.
-  func use<Result>(_ body: () throws -> Result) throws -> Result {
+  /// The state in which an operation began.
+  struct Start {
+    fileprivate let changes: Int
+    fileprivate let nextKey: Int64
+  }
+
+  /// Begins an operation. It is refused when the table or the transaction has ended.
+  ///
+  /// For operations of a few hundred nanoseconds: the closure of `use` counts references to what it captures,
+  /// several times, and that takes a fifth of the time of adding an object. Errors that are thrown after this
+  /// go through `failed`.
+  @inline(__always)
+  func begin() throws -> Start {
     // Checked first: the transaction may be ending on another thread at this moment.
     if let owner, !owner.isHere {
       throw EngineError.wrongThread(what: "a table of a write transaction")
@@ -89,12 +99,25 @@ package final class TableEditor {
     if isEnded { throw EngineError.transactionEnded }
     try health.check()
     if isDeleted { throw EngineError.noSuchTable(name: name, known: []) }
-    let (changes, nextKey) = (tree.changeCount, table.nextKey)
+    return Start(changes: tree.changeCount, nextKey: table.nextKey)
+  }
+
+  /// Makes the transaction fail because of an operation's error, and returns what is to be thrown.
+  func failed(_ error: any Error, since start: Start) -> any Error {
+    let error = translated(error, path)
+    let isChanged = tree.changeCount != start.changes || table.nextKey != start.nextKey
+    health.note(error, afterChange: isChanged)
+    return error
+  }
+
+  /// Runs an operation. It is refused when the table or the transaction has ended; its failure makes the
+  /// transaction fail.
+  func use<Result>(_ body: () throws -> Result) throws -> Result {
+    let start = try begin()
     do {
-      return try translatingErrors(path, body)
+      return try body()
     } catch {
-      health.note(error, afterChange: tree.changeCount != changes || table.nextKey != nextKey)
-      throw error
+      throw failed(error, since: start)
     }
   }
 
@@ -137,9 +160,16 @@ package final class TableEditor {
 
   // MARK: Changing objects
 
-  func withTail(_ body: (OpenCluster) throws -> Void) throws {
-    try tree.withTail(nextKey: table.nextKey, appended: appended, body)
+  /// The open rows to which the next object is added. Call `countAppended` after that.
+  func openTail() throws -> OpenCluster {
+    try tree.openTail(nextKey: table.nextKey, appended: appended)
+  }
+
+  /// Counts an object that was added to the open rows, whose key is the next one.
+  func countAppended() throws {
+    tree.countTail(more: 1)
     appended += 1
+    try advance(by: 1)
     if appended & 63 == 0 { try tree.limitMemory() }
   }
 
@@ -187,11 +217,9 @@ package final class TableEditor {
       }
       let firstKey = table.nextKey
       for row in 0..<rowCount {
-        let key = table.nextKey
-        try withTail {
-          try $0.rows.append(key: key, base: base, row: first + row * schema.columns.count)
-        }
-        try advance(by: 1)
+        try openTail().rows.append(
+          key: table.nextKey, base: base, row: first + row * schema.columns.count)
+        try countAppended()
       }
       enter(base: base, first, rowCount: rowCount, firstObject: firstKey)
       try limitIndex()

@@ -97,7 +97,7 @@ extension TransactionState {
     /// All blocks for which there is space further in front, from the front on, so that holes grow on the
     /// way.
     case together
-    /// The first block after a hole that is too small for it: it moves away.
+    /// The block after the largest hole, which is too small for it: it moves away.
     case aside
   }
 
@@ -105,6 +105,8 @@ extension TransactionState {
   struct Moved {
     /// True when there is more to gain.
     var isWorthIt: Bool
+    /// The pages of the version before, and those to its end: both shall shrink.
+    var pages: Int
     /// Of sparse blocks: the pages by which the version shrinks; negative when it grows.
     var fewerPages = 0
     /// Bytes written.
@@ -132,9 +134,10 @@ extension TransactionState {
       let isWorthIt =
         kind == .sparse
         ? live > full + max(1, full / 16) : space.liveEnd > end + max(1, end / 32)
-      guard isWorthIt else { return Moved(isWorthIt: false) }
+      let pages = live + space.liveEnd
+      guard isWorthIt else { return Moved(isWorthIt: false, pages: pages) }
       let wanted = try choose(kind, behind: end, kept, limits)
-      if wanted.isEmpty { return Moved(isWorthIt: true) }
+      if wanted.isEmpty { return Moved(isWorthIt: true, pages: pages) }
       var mover = BlockMover(wanted, parts.blocks, writer, end: base.end) { reference in
         let own = Int(clamping: reference.offset) / Layout.pageBytes
         return switch kind {
@@ -163,9 +166,23 @@ extension TransactionState {
         kind == .sparse
         ? writer.pagesGained(replacing: base.root, by: catalogue.encode().count) : 0
       return Moved(
-        isWorthIt: true, fewerPages: fewer, bytes: mover.moved,
+        isWorthIt: true, pages: pages, fewerPages: fewer, bytes: mover.moved,
         gained: mover.gained + (wanted.contains(base.root.offset) ? Int(base.root.length) : 0))
     }
+  }
+
+  /// The block with the most free pages directly before it; nil when none has any.
+  ///
+  /// - Complexity: O(pages).
+  private func largestHole(before blocks: [BlockReference]) -> BlockReference? {
+    var best: (block: BlockReference?, size: Int) = (nil, 0)
+    for block in blocks {
+      let first = Int(clamping: block.offset) / Layout.pageBytes
+      var start = first
+      while start > 0, space.isFree(start - 1..<start) { start -= 1 }
+      if first - start > best.size { best = (block, first - start) }
+    }
+    return best.block
   }
 
   /// The maximum number of sparse blocks at a time; each has up to two pages.
@@ -191,14 +208,17 @@ extension TransactionState {
     case .fromTheEnd: found.sort { $0.offset > $1.offset }
     case .together, .aside, .sparse: found.sort { $0.offset < $1.offset }
     }
-    if kind == .aside { return Set(found.prefix(1).map(\.offset)) }
+    if kind == .aside { return Set(largestHole(before: found).map { [$0.offset] } ?? []) }
     if kind == .sparse { return Set(found.prefix(Self.mostSparse).map(\.offset)) }
     var bytes = 0
     var chosen: Set<UInt64> = []
+    // The mover visits blocks in the order of the trees. One that it reaches first must not take the place of
+    // the one that the hole is for: put aside before, it would return to where it was, again and again.
+    var places = space.freePlaces()
     for reference in found {
       let pages = Int(clamping: reference.offset) / Layout.pageBytes
       let most = kind == .fromTheEnd ? min(pages, end) : pages
-      guard writer.hasRoom(for: Int(reference.length), below: most) else { continue }
+      guard places.take(Int(reference.length), below: most) else { continue }
       chosen.insert(reference.offset)
       bytes += Int(reference.length)
       if bytes >= limits.transactionBytes { break }

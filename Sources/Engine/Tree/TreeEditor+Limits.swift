@@ -2,6 +2,9 @@ extension TreeEditor {
   /// Sizes that tests set to small values, so that splits happen early.
   package struct Limits: Sendable {
     package var nodeCapacity = Node.standardCapacity
+    /// The last node of level 1 hands its leaves on to the node before it when it has this many that appends
+    /// no longer change. With fewer, the node before would be written too often.
+    package var edgeLeaves = 8
     /// The maximum number of rows in a cluster that a transaction writes.
     package var clusterRows = 1024
     /// The maximum number of rows when a larger cluster is rewritten. Four such clusters take little more

@@ -2,35 +2,45 @@
 ///
 /// Programs add objects one by one, so nothing is allocated here.
 extension TreeEditor {
-  /// Runs `body` on the open rows of the last cluster, or of a new one when that is full.
+  /// The open rows of the last cluster, or of a new one when that is full. Call `countTail` after rows were
+  /// added to them.
   ///
   /// - Parameters:
   ///   - nextKey: the first key of a new cluster.
   ///   - appended: the number of rows appended by the transaction so far; many allow larger clusters.
-  package func withTail<Result>(
-    nextKey: Int64, appended: Int, _ body: (OpenCluster) throws -> Result
-  ) throws -> Result {
+  package func openTail(nextKey: Int64, appended: Int) throws -> OpenCluster {
     // A cluster that this transaction began may grow further.
     let limit = max(limits.tailRows, min(limits.clusterRows, appended + 1))
     if let node = try lastNode() {
-      if let cluster = openTail(of: node, limit: limit) { return try change(cluster, body) }
-      if try hasRoom(node, limit: limit) { return try changeTail(node, body) }
+      if let cluster = openTail(of: node, limit: limit) { return cluster }
+      if try hasRoom(node, limit: limit) {
+        // Set before it is opened: a node with an open leaf must be rewritten.
+        changeEdge()
+        return try openRows(at: node, node.children.count - 1)
+      }
       try joinTail(node)
     }
     let cluster = clusters.newCluster()
     openCount += 1
     try append(Child(firstKey: nextKey, count: 0, content: .open(.rows(cluster))))
-    guard let node = try lastNode() else {
-      throw EngineError.invalidArgument("a cluster that was just added is not there")
-    }
-    return try changeTail(node, body)
+    return cluster
+  }
+
+  /// Counts rows that were added to those of `openTail`.
+  package func countTail(more rows: Int) {
+    changeEdge(more: UInt64(rows))
+    count += UInt64(rows)
+    changeCount += 1
+    #if DEBUG
+      requireInvariantsNowAndThen()
+    #endif
   }
 
   /// The last node of level 1, after its ancestors were read into memory; nil when the tree is empty.
   func lastNode() throws -> EditNode? {
-    var current = root
-    // The last child is copied only where it is needed: a copy counts references, and every object that is
-    // added comes by here.
+    // Every object that is added comes by here: nodes that are in memory are passed without counting
+    // references, as the root keeps them.
+    var current: EditNode? = root.map { Self.lastNode(inMemoryBelow: $0) }
     while let node = current, !node.children.isEmpty {
       if node.level == 1 { return node }
       let last = node.children[node.children.count - 1]
@@ -47,26 +57,31 @@ extension TreeEditor {
     return nil
   }
 
+  /// The last node of the lowest level down to which the last nodes are in memory.
+  private static func lastNode(inMemoryBelow root: EditNode) -> EditNode {
+    var current = Unmanaged.passUnretained(root)
+    while let below = current._withUnsafeGuaranteedRef({ $0.lastChild }) { current = below }
+    return current.takeUnretainedValue()
+  }
+
   /// Marks the nodes on the way to the last leaf as changed, and changes the object counts of their last
   /// children.
   ///
   /// - Parameters:
   ///   - more: the number of objects added.
-  ///   - fewer: the number of objects removed.
   ///   - bottom: the lowest level whose counts change.
-  func changeEdge(more: UInt64 = 0, fewer: UInt64 = 0, bottom: Int = 1) {
-    if let root { Self.changeEdge(root, more: more, fewer: fewer, bottom: bottom) }
-  }
-
-  private static func changeEdge(_ node: EditNode, more: UInt64, fewer: UInt64, bottom: Int) {
-    node.isChanged = true
-    let last = node.children.count - 1
-    guard last >= 0 else { return }
-    if node.level >= bottom {
-      node.children[last].count = node.children[last].count + more - fewer
+  func changeEdge(more: UInt64 = 0, bottom: Int = 1) {
+    var current = root.map(Unmanaged.passUnretained)
+    while let node = current {
+      current = node._withUnsafeGuaranteedRef { node in
+        node.isChanged = true
+        let last = node.children.count - 1
+        if last >= 0, node.level >= bottom {
+          node.children[last].count += more
+        }
+        return node.lastChild
+      }
     }
-    guard node.level > 1, case .node(let child) = node.children[last].content else { return }
-    changeEdge(child, more: more, fewer: fewer, bottom: bottom)
   }
 
   private func hasRoom(_ node: EditNode, limit: Int) throws -> Bool {
@@ -83,30 +98,6 @@ extension TreeEditor {
       fits(cluster, limits.clusterBytes / 4)
     else { return nil }
     return cluster
-  }
-
-  /// Runs `body` on the rows of the last leaf, and updates the counts.
-  private func changeTail<Result>(
-    _ node: EditNode, _ body: (OpenCluster) throws -> Result
-  ) throws -> Result {
-    try change(openRows(at: node, node.children.count - 1), body)
-  }
-
-  /// - Parameter cluster: the rows of the last leaf.
-  private func change<Result>(
-    _ cluster: OpenCluster, _ body: (OpenCluster) throws -> Result
-  ) throws -> Result {
-    let before = UInt64(cluster.count)
-    defer {
-      let after = UInt64(cluster.count)
-      changeEdge(more: after, fewer: before)
-      count = count + after - before
-      changeCount += 1
-      #if DEBUG
-        requireInvariantsNowAndThen()
-      #endif
-    }
-    return try body(cluster)
   }
 
   /// Appends a cluster that was already written.

@@ -23,6 +23,12 @@ package final class TreeEditor {
       self.origin = origin
       isChanged = origin == nil
     }
+
+    /// The last child, if it is a node in memory. No reference is counted: valid while this node has it.
+    var lastChild: Unmanaged<EditNode>? {
+      guard level > 1, case .node(let child)? = children.last?.content else { return nil }
+      return Unmanaged.passUnretained(child)
+    }
   }
 
   /// A child, with the first key and the number of objects below it.
@@ -371,8 +377,27 @@ package final class TreeEditor {
       try writeMerging(isLast: false)
       entries.append(entry)
     }
+    // What the last node hands on goes into the node before it, unless that is full.
+    if isLast, node.level == 2, settled(merging) > 0, let before = entries.last {
+      let neighbour = try reader.entries(before, level: 1)
+      if neighbour.count < limits.nodeCapacity {
+        try clusters.drop(before.reference)
+        entries.removeLast()
+        merging = neighbour + merging
+      }
+    }
     try writeMerging(isLast: isLast)
     return entries
+  }
+
+  /// The number of leaves that the last node of level 1 hands on to the node before it, as every commit that
+  /// appends writes the last node again. Leaves stay that further appends change, or `joinTail` joins.
+  private func settled(_ leaves: [NodeEntry]) -> Int {
+    let passing = UInt64(limits.clusterRows / 4)
+    let least = max(leaves.count - limits.newLeaves, 0)
+    var count = leaves.count - 1
+    while count > least, leaves[count - 1].count <= passing { count -= 1 }
+    return count >= limits.edgeLeaves ? count : 0
   }
 
   /// Writes nodes for the entries: full ones at the right edge, where appends continue, otherwise even ones.
@@ -384,12 +409,15 @@ package final class TreeEditor {
     try clusters.gather(&entries, upTo: entries.count - (isLast && level == 1 ? 1 : 0))
     let pieces = (entries.count + capacity - 1) / capacity
     let size = isLast ? capacity : (entries.count + pieces - 1) / max(pieces, 1)
-    return try stride(from: 0, to: entries.count, by: max(size, 1)).map { start in
-      let slice = entries[start..<min(start + size, entries.count)]
-      let reference = try clusters.write(node: Node.encode(level: level, slice))
-      return NodeEntry(
-        firstKey: entries[start].firstKey, count: slice.reduce(0) { $0 + $1.count },
-        reference: reference)
+    let edge = isLast && level == 1 ? settled(entries) : 0
+    return try [0..<edge, edge..<entries.count].flatMap { part in
+      try stride(from: part.lowerBound, to: part.upperBound, by: max(size, 1)).map { start in
+        let slice = entries[start..<min(start + size, part.upperBound)]
+        let reference = try clusters.write(node: Node.encode(level: level, slice))
+        return NodeEntry(
+          firstKey: entries[start].firstKey, count: slice.reduce(0) { $0 + $1.count },
+          reference: reference)
+      }
     }
   }
 }

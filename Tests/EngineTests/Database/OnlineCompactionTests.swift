@@ -114,6 +114,74 @@ struct OnlineCompactionTests {
     try database.close()
   }
 
+  /// Tables of any number of rows, by transactions of any size, some of whose objects are changed later.
+  private func fill(_ database: Database, _ random: inout SplitMix64) throws -> String {
+    var made = ""
+    for number in 0..<Int.random(in: 1...6, using: &random) {
+      let count = [50, 300, 1000, 2500, 6000].randomElement(using: &random) ?? 0
+      let batch = [3, 25, 100, 300, 1000].randomElement(using: &random) ?? 1
+      let columns = Int.random(in: 1...8, using: &random)
+      let isText = Bool.random(using: &random)
+      made += "\(count) rows of \(columns) by \(batch), "
+      try database.write { transaction in
+        try transaction.createTable(
+          "t\(number)",
+          columns: (0..<columns).map { Column("c\($0)", isText || $0 % 2 == 1 ? .text : .int) })
+      }
+      func row() -> [Value] {
+        (0..<columns).map {
+          isText || $0 % 2 == 1
+            ? .text(String(random.next() >> 4, radix: 16)) : .int(Int64(random.next() >> 44))
+        }
+      }
+      for start in stride(from: 0, to: count, by: batch) {
+        try database.write(durability: Durability.none) { transaction in
+          let table = try transaction.table("t\(number)")
+          for _ in start..<min(start + batch, count) { _ = try table.insert(row()) }
+        }
+      }
+      if Bool.random(using: &random) { continue }
+      for _ in 0..<count / 100 {
+        let value = row()[0]
+        try database.write(durability: Durability.none) { transaction in
+          let key = Int64.random(in: 1...Int64(count), using: &random)
+          try transaction.table("t\(number)").update(key, ["c0": value])
+        }
+      }
+    }
+    return made
+  }
+
+  /// What one step moves back and another one forward would be moved until the limit of bytes, every night:
+  /// of 1,600 seeds it was 593 for which a hole of a page stayed in front.
+  @Test(
+    "The next one has hardly anything to do, whatever is in the file",
+    arguments: Effort.seeds(0..<40) + [593])
+  func again(seed: UInt64) throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    var random = SplitMix64(seed: seed)
+    let made = try fill(database, &random)
+    try database.trim()
+    let digest = try Model.digest(database.snapshot())
+    var versions = [try database.snapshot().version]
+    let result = try database.compactInUse()
+    versions.append(try database.snapshot().version)
+    let second = try database.compactInUse()
+    versions.append(try database.snapshot().version)
+    let note =
+      "seed \(seed): \(made)\(versions): \(result.before), \(result.after), \(second.after)"
+    #expect(versions[1] - versions[0] < 40, "\(note)")
+    #expect(versions[2] - versions[1] < 12, "\(note)")
+    let page = Layout.pageBytes
+    #expect(second.after <= result.after + page, "\(note)")
+    #expect(try Model.digest(database.snapshot()) == digest, "\(note)")
+    #expect(try database.check(deep: true).problems == [], "\(note)")
+    let whole = try database.compact()
+    #expect(result.after <= whole.after + whole.after / 4 + 4 * page, "\(note), \(whole.after)")
+    try database.close()
+  }
+
   /// In a file of a few dozen pages every remaining page counts.
   @Test("A small file, too", arguments: [1000, 1500, 2000], [1, 25, 1000])
   func smallFiles(count: Int, batch: Int) throws {

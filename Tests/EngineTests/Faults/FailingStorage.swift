@@ -25,7 +25,6 @@ final class FailingStorage: Storage, @unchecked Sendable {
   private var failed: Kind?
   private var kinds = Kind.changes
   private var isMortal = false
-  private var isLying = false
   private var isDead = false
   /// Whether an operation came after the process's death.
   private var hasDied = false
@@ -57,12 +56,6 @@ final class FailingStorage: Storage, @unchecked Sendable {
   func die(after number: Int) {
     fail(after: number, code: 5)
     lock.withLock { isMortal = true }
-  }
-
-  /// Makes the `number`-th write from now on silently write one wrong byte in its middle, once.
-  func lie(after number: Int) {
-    fail(after: number, code: 5, kinds: [.write])
-    lock.withLock { isLying = true }
   }
 
   /// Nothing fails any more.
@@ -99,17 +92,6 @@ final class FailingStorage: Storage, @unchecked Sendable {
     do {
       try step(.write)
     } catch {
-      if lock.withLock({ isLying }) {
-        var wrong = Array(bytes)
-        wrong[wrong.count / 2] ^= 0x10
-        do {
-          try wrong.withUnsafeBytes { try inner.write($0, at: offset) }
-        } catch let error as SystemError {
-          throw error
-        } catch {
-        }
-        return
-      }
       // A failed write may have written a part. A write after death has written nothing.
       if lock.withLock({ hasDied }) { throw error }
       try inner.write(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), at: offset)

@@ -5,6 +5,7 @@ extension Database.Options {
   static var tiny: Database.Options {
     var options = Database.Options()
     options.limits.nodeCapacity = 4
+    options.limits.edgeLeaves = 2
     options.limits.clusterRows = 8
     options.limits.tailRows = 2
     options.limits.smallRows = 6

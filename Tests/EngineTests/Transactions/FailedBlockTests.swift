@@ -218,3 +218,15 @@ struct FailedBlockTests {
     #expect(failures >= 2)
   }
 }
+
+extension TreeEditor {
+  /// Runs `body` on the rows of `openTail`, and counts those that it has added.
+  fileprivate func withTail(
+    nextKey: Int64, appended: Int, _ body: (OpenCluster) throws -> Void
+  ) throws {
+    let tail = try openTail(nextKey: nextKey, appended: appended)
+    let before = tail.count
+    try body(tail)
+    countTail(more: tail.count - before)
+  }
+}
