@@ -53,8 +53,7 @@ package struct RowBuffer: Sendable {
     precondition(row.spans.count == columnCount, "a row of another number of columns")
     let shift = UInt32(truncatingIfNeeded: start)
     arena += row.bytes
-    for column in 0..<columnCount {
-      let span = row.spans[column]
+    for span in row.spans {
       spans.append(
         span.isNull ? .null : TextSpan(offset: span.offset &+ shift, length: span.length))
     }

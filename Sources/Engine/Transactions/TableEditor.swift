@@ -88,7 +88,7 @@ package final class TableEditor {
   /// Begins an operation. It is refused when the table or the transaction has ended.
   ///
   /// For operations of a few hundred nanoseconds: the closure of `use` counts references to what it captures,
-  /// several times, and that takes a fifth of the time of adding an object. Errors that are thrown after this
+  /// several times, and that took a third of the time of adding an object. Errors that are thrown after this
   /// go through `failed`.
   @inline(__always)
   func begin() throws -> Start {
