@@ -8,6 +8,9 @@
 package enum CallKind: String, CaseIterable, Sendable {
   case open, stat, read, write, seek, flush, resize, rename, remove, link, map, lock, access
   case folder, path, space, pipe, poll, watch, start, wait, thread
+
+  /// True when it waits for an event: a signal is one, too.
+  @inline(__always) var waits: Bool { self == .poll || self == .watch }
 }
 
 /// A fault that a test injects into a call.
@@ -39,7 +42,7 @@ extension System {
       case .short: outcome = body(max(1, count / 2))
       case nil: outcome = body(count)
       }
-      if outcome >= 0 || errno != EINTR || kind == .poll { return outcome }
+      if outcome >= 0 || errno != EINTR || kind.waits { return outcome }
     }
   }
 

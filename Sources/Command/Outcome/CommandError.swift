@@ -155,7 +155,8 @@ extension CommandError {
     case .readFailed, .outOfMemory, .notDurable: .inputOutput
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
       .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .unfinished, .otherFormat,
-      .emptyReplacement, .tooManyDeletions, .tooFewRecords, .rejectedBeforeDeletion:
+      .emptyReplacement, .tooManyDeletions, .tooFewRecords, .rejectedBeforeDeletion,
+      .emptyBeforeDeletion:
       .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

@@ -23,16 +23,12 @@ package final class CommitListeners: @unchecked Sendable {
   private let told = AtomicWord.allocate()
 
   private let coordination: Coordination
-  private let watchesFile: Bool
   private var watcher: VersionWatcher?
   /// Also called when another handle wakes this one, since that handle may be waiting for its commits.
   private var whenWoken: (@Sendable () -> Void)?
   private var isStopped = false
 
-  init(_ coordination: Coordination, watchesFile: Bool) {
-    self.coordination = coordination
-    self.watchesFile = watchesFile
-  }
+  init(_ coordination: Coordination) { self.coordination = coordination }
 
   deinit {
     count.deallocate()
@@ -84,7 +80,7 @@ package final class CommitListeners: @unchecked Sendable {
     // A version that is visible already is not reported: the caller takes a snapshot after adding a listener.
     if let version = coordination.visible.load()?.version { told.raise(to: version) }
     // Without a thread, this process's own commits are still reported, and the next listener tries again.
-    watcher = try? VersionWatcher(coordination, watchesFile: watchesFile) { [weak self] version in
+    watcher = try? VersionWatcher(coordination) { [weak self] version in
       guard let self else { return }
       tell(of: version)
       lock.withLock { whenWoken }?()
@@ -101,8 +97,10 @@ package final class CommitListeners: @unchecked Sendable {
     watcher?.stop()
   }
 
-  /// Makes all calls because the newest version is older than the last reported one.
-  func tellAgain() {
+  /// Makes all calls because the newest version, `version`, is older than the last reported one. Versions
+  /// after it are reported again, since their numbers are given again.
+  func tellAgain(of version: UInt64) {
+    told.store(version)
     for listener in lock.withLock({ calls }) { listener.call() }
   }
 

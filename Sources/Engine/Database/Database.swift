@@ -58,8 +58,6 @@ public final class Database: @unchecked Sendable {
     /// Sizes that tests set to small values.
     package var limits = TreeEditor.Limits()
     package var indexLimits = IndexLimits()
-    /// False in tests that simulate a system that cannot watch files.
-    package var watchesLockFile = true
     /// Called by tests between a writer's reading of the pipeline and of the readers.
     package var betweenLooks: (@Sendable () -> Void)?
     /// True in a test that writes wrong data on purpose, for which strict mode would end the process.
@@ -130,7 +128,7 @@ public final class Database: @unchecked Sendable {
     self.options = options
     self.coordination = coordination
     recoveryNote = recovered.fallback
-    listeners = CommitListeners(coordination, watchesFile: options.watchesLockFile)
+    listeners = CommitListeners(coordination)
     queue = WriterQueue(coordination, waiting: options.waiting)
     shared.given = .shared(
       GivenNumbers.Scope(database: recovered.identity, lockFile: coordination.identity))
@@ -155,7 +153,7 @@ public final class Database: @unchecked Sendable {
     let listeners = listeners
     return try FileParts(
       storage: storage, locks: locks, coordination: coordination, recovered: recovered,
-      becameVisible: { listeners.tell(of: $0) }, lostVersions: { listeners.tellAgain() })
+      becameVisible: { listeners.tell(of: $0) }, lostVersions: { listeners.tellAgain(of: $0) })
   }
 
   /// Makes these parts the current ones.

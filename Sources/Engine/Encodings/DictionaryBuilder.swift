@@ -23,8 +23,8 @@ struct DictionaryBuilder: ~Copyable {
   private var slots = Scratch<UInt64>(capacity: smallestTable)
   private var entries = Scratch<Entry>(capacity: 1024)
   private var indices = Scratch<UInt32>(capacity: 1024)
-  /// A bit for each hash of `isHopeless`.
-  private var seen = Scratch<UInt64>(capacity: 64)
+  /// A byte for each number, or hash, of `isHopeless`.
+  private var seen = Scratch<UInt8>(capacity: hashes)
   private var generation: UInt64 = 0
   private var mask = smallestTable - 1
   private let firstSeed = UInt64.random(in: .min ... .max)
@@ -33,6 +33,9 @@ struct DictionaryBuilder: ~Copyable {
   private static let smallestTable = 2048
   /// Numbers that span less than this have a slot each: the table's 32 KiB stay in a core's nearest cache.
   private static let mostPlaces: Int64 = 4096
+  /// Numbers that span less than this are counted exactly, if there are not too few for that.
+  private static let mostCounted: Int64 = 1 << 14
+  private static let hashes = 1 << 12
   private static let entryMask: UInt64 = 1 << 24 - 1
 
   init() { slots.pointer.update(repeating: 0, count: slots.capacity) }
@@ -40,19 +43,30 @@ struct DictionaryBuilder: ~Copyable {
   /// Collects the distinct spellings; nil as soon as a dictionary without runs can no longer be smaller than
   /// `limit` bytes.
   ///
-  /// - Parameter scan: the spellings as numbers, if they are numbers. Each number then has one spelling, so
-  ///   numbers are compared instead.
+  /// - Parameter scan: the spellings as numbers, if most are numbers. If all are, numbers are compared
+  ///   instead of spellings, as each number has one spelling then.
   /// - Complexity: O(n): hashes every byte, or every number.
   mutating func build(
     _ column: GatheredColumn, _ scan: TypedScan?, limit: Int, effort: EncodingEffort
   ) -> Result? {
-    guard let scan, scan.misfits == 0 else {
-      let keys = SpellingKeys(column: column, firstSeed: firstSeed, secondSeed: secondSeed)
-      return build(column, keys, places: Self.smallestTable, limit: limit, effort)
+    let spellings = SpellingKeys(column: column, firstSeed: firstSeed, secondSeed: secondSeed)
+    guard let scan else {
+      return build(column, spellings, places: Self.smallestTable, limit: limit, effort)
     }
-    if isHopeless(column, scan, limit: limit, effort) { return nil }
     let (range, overflow) = scan.high.subtractingReportingOverflow(scan.low)
-    if scan.singleScale != nil, !overflow, range < Self.mostPlaces {
+    let isOneScale = scan.singleScale != nil && !overflow
+    let isCounted =
+      effort == .fast && isOneScale
+      && range < min(Self.mostCounted, Int64(column.rowCount &* 16))
+    let isHopeless =
+      isCounted
+      ? exceedsLimit(column, scan, places: Int(range) &+ 1, limit: limit)
+      : isHopeless(column, scan, limit: limit, effort)
+    if isHopeless { return nil }
+    if scan.misfits > 0 {
+      return build(column, spellings, places: Self.smallestTable, limit: limit, effort)
+    }
+    if isOneScale, range < Self.mostPlaces {
       let places = max(Self.smallestTable, 1 &<< BitPacking.width(UInt64(bitPattern: range)))
       return build(
         column, PlaceKeys(numbers: scan.numbers, low: scan.low), places: places, limit: limit,
@@ -105,24 +119,50 @@ struct DictionaryBuilder: ~Copyable {
       entries: UnsafePointer(room), indices: UnsafePointer(rowIndices), strings: strings)
   }
 
+  /// Like `isHopeless` for numbers of one scale and a small range, whose indices are not coded. Counts those
+  /// that differ, so that nothing is collected in vain where a dictionary is larger by little.
+  ///
+  /// - Parameter places: how many numbers there are from the lowest to the highest.
+  private mutating func exceedsLimit(
+    _ column: GatheredColumn, _ scan: TypedScan, places: Int, limit: Int
+  ) -> Bool {
+    let seen = seen.reserve(places)
+    seen.update(repeating: 0, count: places)
+    let (spans, numbers, low) = (column.spans, scan.numbers, scan.low)
+    var (entries, total) = (0, 0)
+    for row in 0..<column.rowCount {
+      let place = seen + Int(truncatingIfNeeded: numbers[row] &- low)
+      let isNew = 1 &- Int(place.pointee)
+      place.pointee = 1
+      entries &+= isNew
+      total &+= isNew &* Int(spans[row].length)
+    }
+    // Misfits have one number together, and a null in front has that of the first value.
+    let uncounted = (scan.misfits &+ 1) &* column.lengths.maximum
+    return LeastSizes(column, scan).exceed(
+      limit, entries: entries, total: total,
+      mayBeDigits: total &+ uncounted >= EncodingEffort.fast.smallestDigits)
+  }
+
   /// True when a dictionary without runs is certainly larger than `limit`, because so many numbers differ.
   /// Counting them takes a third of the time of collecting them.
   ///
   /// Counts a number when its hash, one of 4,096, is new: never more numbers than differ.
-  private func isHopeless(
+  private mutating func isHopeless(
     _ column: GatheredColumn, _ scan: TypedScan, limit: Int, _ effort: EncodingEffort
   ) -> Bool {
-    let (spans, numbers, seen) = (column.spans, scan.numbers, seen.pointer)
-    seen.update(repeating: 0, count: 64)
+    let seen = seen.reserve(Self.hashes)
+    seen.update(repeating: 0, count: Self.hashes)
+    let (spans, numbers) = (column.spans, scan.numbers)
     var (entries, total) = (0, 0)
     var row = 0
     while row < column.rowCount {
       let end = min(row &+ 64, column.rowCount)
       while row < end {
         let hash = (UInt64(bitPattern: numbers[row]) &* 0x9E37_79B9_7F4A_7C15) &>> 52
-        let (word, bit) = (Int(truncatingIfNeeded: hash &>> 6), hash & 63)
-        let isNew = Int(truncatingIfNeeded: ~seen[word] &>> bit & 1)
-        seen[word] |= 1 &<< bit
+        let place = seen + Int(truncatingIfNeeded: hash)
+        let isNew = 1 &- Int(place.pointee)
+        place.pointee = 1
         entries &+= isNew
         // A null row adds no length; its number is that of another row.
         total &+= Int(spans[row].length) & (0 &- isNew)

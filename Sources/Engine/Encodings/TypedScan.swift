@@ -22,7 +22,8 @@ struct TypedScan {
   private(set) var misfits = 0
   /// A bit for each scale seen.
   private(set) var scaleMask: UInt32 = 0
-  /// The lowest and the highest number, whatever their scales; meaningless when there are misfits.
+  /// The lowest and the highest of `numbers`, whatever their scales; when there are misfits, which have the
+  /// number 0, bounds of the column are others.
   private(set) var low = Int64.max
   private(set) var high = Int64.min
   /// A summary for each scale, filled in when there are several; null rows and misfits have places of their

@@ -6,13 +6,16 @@ struct ClusterGroups {
   private var upcoming: NodeEntry?
   private let clustersEach: Int
   private let clusterRows: Int
+  private let clusterBytes: Int
   private var started = false
 
   init(
-    _ tree: TreeReader, clustersEach: Int = .max, clusterRows: Int = Compactor.clusterRows
+    _ tree: TreeReader, clustersEach: Int = .max, clusterRows: Int = Compactor.clusterRows,
+    clusterBytes: Int = Compactor.clusterBytes
   ) {
     self.tree = tree
     self.clusterRows = clusterRows
+    self.clusterBytes = clusterBytes
     cursor = tree.leaves()
     self.clustersEach = clustersEach
   }
@@ -31,7 +34,7 @@ struct ClusterGroups {
       let (sum, overflow) = rows.addingReportingOverflow(entry.count)
       let fits = !overflow && sum <= clusterRows
       bytes += try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
-      guard group.isEmpty || (fits && bytes <= Compactor.clusterBytes) else { break }
+      guard group.isEmpty || (fits && bytes <= clusterBytes) else { break }
       rows = sum
       group.append(entry)
       upcoming = try cursor.next()?.entry

@@ -31,6 +31,7 @@ package struct Compactor {
   private let team: MergingTeam
   private let builder = ClusterBuilder()
   private let shouldStop: () -> Bool
+  private let clusterBytes: Int
   /// The first slot's page carries a temporary's mark until the copy is in place.
   private let isMarked: Bool
   /// The digests of the keys and columns of each cluster written, in order.
@@ -45,6 +46,7 @@ package struct Compactor {
   ///   - keepsPending: whether pending tables are copied too. Clusters are then not merged either.
   ///   - isMarked: whether the copy is marked as a temporary from its first byte. The mark takes the place of
   ///     the first slot: only the second is written here.
+  ///   - clusterBytes: the bytes of the clusters that are merged into one; tests set a small number.
   ///   - shouldStop: called between clusters, on the caller's thread.
   /// - Returns: the version in the copy; its number is the source's plus one.
   /// - Throws: `BlockError`, `ClusterError`, `DecodingFailure` when the source is damaged; `SystemError`;
@@ -53,9 +55,10 @@ package struct Compactor {
   package static func copy(
     _ record: VersionRecord, _ blocks: BlockReader, to target: any Storage,
     identity: DatabaseIdentity, isMarked: Bool = false, keepsVersions: Bool = false,
-    keepsPending: Bool = false, shouldStop: @escaping () -> Bool = { false }
+    keepsPending: Bool = false, clusterBytes: Int = Compactor.clusterBytes,
+    shouldStop: @escaping () -> Bool = { false }
   ) throws -> VersionRecord {
-    var compactor = try Compactor(record, blocks, target, isMarked, shouldStop)
+    var compactor = try Compactor(record, blocks, target, isMarked, clusterBytes, shouldStop)
     if isMarked { try compactor.mark() }
     let history = try compactor.source.history(blocks)
     if (keepsVersions && !history.kept.isEmpty) || (keepsPending && !history.pending.isEmpty) {
@@ -76,9 +79,10 @@ package struct Compactor {
 
   private init(
     _ record: VersionRecord, _ blocks: BlockReader, _ target: any Storage, _ isMarked: Bool,
-    _ shouldStop: @escaping () -> Bool
+    _ clusterBytes: Int, _ shouldStop: @escaping () -> Bool
   ) throws {
     self.shouldStop = shouldStop
+    self.clusterBytes = clusterBytes
     self.isMarked = isMarked
     source = try VersionRoots(record, blocks)
     self.blocks = blocks
@@ -133,12 +137,15 @@ package struct Compactor {
     limits.clusterRows = ClusterFormat.maximumRows
     // Nothing is appended before the next commit, which divides the last node.
     limits.edgeLeaves = .max
+    // Few rows in a cluster are large ones; joined, they would be encoded again, and less well.
+    limits.smallRows = 0
     let editor = try TreeEditor(
       reader: TreeReader(blocks: targetBlocks, root: .empty, end: 0), clusters: store,
       limits: limits)
     var parts = ClusterParts(
-      ClusterGroups(TreeReader(blocks: blocks, root: table.root, end: end)), schema.columnIDs,
-      shouldStop)
+      ClusterGroups(
+        TreeReader(blocks: blocks, root: table.root, end: end), clusterBytes: clusterBytes),
+      schema.columnIDs, shouldStop)
     let blocks = blocks
     var columns: [EncodedColumn] = []
     var digest: [ClusterMerger.Digest] = []

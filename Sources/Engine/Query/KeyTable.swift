@@ -31,6 +31,10 @@ struct KeyTable {
   /// By how many bits a hash is shifted to get a place.
   private var shift: UInt64 = 58
   private var arena: [UInt8] = []
+  /// Random, so that nobody can write strings which all have one place. The numbers do not depend on it.
+  let seed: UInt64
+
+  init(seed: UInt64 = .random(in: .min ... .max)) { self.seed = seed }
 
   /// The number of a string.
   mutating func number(of key: [UInt8]) -> Int {
@@ -38,7 +42,7 @@ struct KeyTable {
   }
 
   private mutating func number(of key: UnsafeRawBufferPointer) -> Int {
-    let hash = Checksum.of(key)
+    let hash = Checksum.of(key, seed: seed)
     let short = key.count <= Self.mostShort ? Self.short(key) : nil
     var place = Int(truncatingIfNeeded: hash >> shift)
     while true {

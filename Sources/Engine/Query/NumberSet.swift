@@ -56,6 +56,8 @@ enum NumberLiteral: Sendable, Equatable {
   case int(Int64)
   /// Not NaN.
   case double(Double)
+  /// By the greatest whole number that is not above it, and the least one that is not below it.
+  case between(Int128, Int128)
 
   /// 2^63, the first double that is greater than every Int64.
   private static let limit = 9_223_372_036_854_775_808.0
@@ -92,7 +94,22 @@ enum NumberLiteral: Sendable, Equatable {
         if bound <= -Self.limit { return .min ... .max }
         return bound >= Self.limit ? nil : Int64(bound) ... .max
       }
+    case .between(let below, let above):
+      let isWhole = below == above
+      switch ordering {
+      case .equal: return isWhole ? Int64(exactly: below).map { $0...$0 } : nil
+      case .less: return Self.integers(.min, isWhole ? below - 1 : below)
+      case .lessOrEqual: return Self.integers(.min, below)
+      case .greater: return Self.integers(isWhole ? above + 1 : above, .max)
+      case .greaterOrEqual: return Self.integers(above, .max)
+      }
     }
+  }
+
+  /// The integers of a range, which is empty when its bounds are not in order.
+  private static func integers(_ low: Int128, _ high: Int128) -> ClosedRange<Int64>? {
+    guard low <= high, low <= Int128(Int64.max), high >= Int128(Int64.min) else { return nil }
+    return Int64(clamping: low)...Int64(clamping: high)
   }
 
   /// The doubles for which the comparison is true; nil when there are none. Exact, without rounding.
@@ -115,13 +132,18 @@ enum NumberLiteral: Sendable, Equatable {
   private var neighbours: (below: Double, above: Double) {
     switch self {
     case .double(let double): return (double, double)
-    case .int(let int):
-      let nearest = Double(int)
-      if nearest >= Self.limit { return (nearest.nextDown, nearest) }
-      let back = Int64(nearest)
-      if back == int { return (nearest, nearest) }
-      return back < int ? (nearest, nearest.nextUp) : (nearest.nextDown, nearest)
+    case .int(let int): return Self.neighbours(Int128(int))
+    case .between(let below, let above):
+      return (Self.neighbours(below).below, Self.neighbours(above).above)
     }
+  }
+
+  private static func neighbours(_ whole: Int128) -> (below: Double, above: Double) {
+    // Less than 10^38 in magnitude, so that the nearest double is in range.
+    let nearest = Double(whole)
+    let back = Int128(nearest)
+    if back == whole { return (nearest, nearest) }
+    return back < whole ? (nearest, nearest.nextUp) : (nearest.nextDown, nearest)
   }
 }
 

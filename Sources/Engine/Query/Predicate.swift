@@ -12,8 +12,8 @@
 /// **NaN** is a missing number, like null: every comparison with it is unknown. `isNaN` finds it; `isNull`
 /// does not.
 ///
-/// **Numbers** are compared exactly, including an integer with a double. A literal with a fraction is the
-/// nearest double, like the values of a double column.
+/// **Numbers** are compared exactly, including an integer with a double or a decimal. In a double column, a
+/// literal with a fraction is the nearest double, like the column's values.
 ///
 /// **Text** is ordered by its UTF-8 bytes, which is the order of Unicode scalars. Ignoring case maps every
 /// scalar to upper case, then to lower case, by Unicode's rules, independent of the locale: `STRASSE` equals

@@ -15,6 +15,8 @@ package final class ResultReader {
   /// Whether what is read of a large file is released again, since mapped pages count as the process's
   /// memory. A query that follows would have to map it anew.
   package var releasesMemory = false
+  /// How much of a sorted result is in memory.
+  var sortedLimits = SortedWindows.Limits()
 
   /// - Parameters:
   ///   - readsColumns: false when no values are needed.
@@ -124,7 +126,7 @@ package final class ResultReader {
   ) throws {
     let reader = windowReader()
     if !query.sort.isEmpty {
-      let windows = try SortedWindows(places: sortedPlaces(), reader)
+      let windows = try SortedWindows(places: sortedPlaces(), reader, sortedLimits)
       return try translatingErrors(table.path) {
         try windows.read(withKeys: withKeys, body)
       }

@@ -5,15 +5,29 @@ struct SortedWindows {
   private let leaves: [Leaf]
   private let places: [RowSorter.RowPlace]
   private let reader: WindowReader
+  private let limits: Limits
 
   private static let windowRows = 1 << 18
-  /// A window with more bytes is read again with half of the rows.
-  private static let windowBytes = 64 << 20
 
-  init(places: (leaves: [Leaf], places: [RowSorter.RowPlace]), _ reader: WindowReader) {
+  /// A window is larger than it may be, and not yet read to its end.
+  private struct IsTooLarge: Error {}
+
+  /// Sizes that tests set to small values.
+  struct Limits {
+    /// A window with more bytes is read again with half of the rows.
+    var windowBytes = 64 << 20
+    /// What a window can have at most.
+    var mostBytes = Int(UInt32.max)
+  }
+
+  init(
+    places: (leaves: [Leaf], places: [RowSorter.RowPlace]), _ reader: WindowReader,
+    _ limits: Limits = Limits()
+  ) {
     leaves = places.leaves
     self.places = places.places
     self.reader = reader
+    self.limits = limits
   }
 
   func read(withKeys: Bool, _ body: (ResultWindow) throws -> Void) throws {
@@ -21,19 +35,24 @@ struct SortedWindows {
     var size = Self.windowRows
     while start < places.count {
       let rows = start..<min(start + size, places.count)
-      guard var copy = try copy(rows, withKeys: withKeys) else {
-        size /= 2
+      do {
+        var copy = try copy(rows, withKeys: withKeys)
+        try copy.use(body)
+      } catch is IsTooLarge {
+        size = rows.count / 2
         continue
       }
-      try copy.use(body)
       start = rows.upperBound
     }
   }
 
-  /// The spellings of a window's rows; nil when they take too much memory.
-  private func copy(_ rows: Range<Int>, withKeys: Bool) throws -> WindowCopy? {
+  /// The spellings of a window's rows.
+  ///
+  /// - Throws: `IsTooLarge` as soon as they take too much memory: rows of one leaf may repeat a long text.
+  private func copy(_ rows: Range<Int>, withKeys: Bool) throws -> WindowCopy {
     var copy = WindowCopy(
-      rows: rows.count, columns: reader.columnCount, keyCount: withKeys ? rows.count : 0)
+      rows: rows.count, columns: reader.columnCount, keyCount: withKeys ? rows.count : 0,
+      mostBytes: limits.mostBytes)
     let ordered = rows.sorted {
       (places[$0].leaf, places[$0].row) < (places[$1].leaf, places[$1].row)
     }
@@ -51,10 +70,10 @@ struct SortedWindows {
         for row in 0..<window.count {
           try copy.take(window, row, to: ordered[next] - rows.lowerBound)
           next += 1
+          if copy.byteCount > limits.windowBytes, rows.count > 1 { throw IsTooLarge() }
         }
       }
       next = end
-      if copy.byteCount > Self.windowBytes, rows.count > 1 { return nil }
     }
     return copy
   }
@@ -68,8 +87,10 @@ private struct WindowCopy {
   private var spans: [TextSpan]
   private var keys: [Int64]
   private let columns: Int
+  private let mostBytes: Int
 
-  init(rows: Int, columns: Int, keyCount: Int) {
+  init(rows: Int, columns: Int, keyCount: Int, mostBytes: Int) {
+    self.mostBytes = mostBytes
     rowCount = rows
     self.columns = columns
     spans = Array(repeating: .null, count: rows * columns)
@@ -82,8 +103,8 @@ private struct WindowCopy {
     if !window.keys.isEmpty { keys[place] = window.keys[row] }
     for column in 0..<columns {
       guard let field = window.field(row, column) else { continue }
-      guard arena.count + field.count < Int(UInt32.max) else {
-        throw EngineError.tooLarge(what: "the text of one cluster's rows", limit: "4 GiB")
+      guard arena.count + field.count < mostBytes else {
+        throw EngineError.tooLarge(what: "the text of one row", limit: "4 GiB")
       }
       spans[column * rowCount + place] = TextSpan(
         offset: UInt32(truncatingIfNeeded: arena.count),

@@ -208,8 +208,9 @@ struct TestCompiler {
     case (.int, .double(let double)), (.double, .double(let double)):
       try refuseNaN(double)
       return .double(double)
+    case (.double, .decimal(let decimal)) where decimal.scale > 0: return .double(decimal.double)
     case (.int, .decimal(let decimal)), (.double, .decimal(let decimal)):
-      return .double(decimal.double)
+      return .between(decimal.wholeBelow, decimal.wholeAbove)
     case (.bool, .bool(let bool)): return .int(bool ? 1 : 0)
     case (.date, .date(let date)): return .int(Int64(date.daysSince1970))
     case (.dateTime, .dateTime(let moment)): return .int(moment.microsecondsSince1970)

@@ -47,7 +47,8 @@ final class SessionWake: @unchecked Sendable {
     else { return }
     schedule { [weak self] in
       guard let self else { return }
-      isRequested.store(false, ordering: .releasing)
+      // Before the newest version is read: a request after that makes another check.
+      isRequested.store(false, ordering: .sequentiallyConsistent)
       session?.advanceByItself()
     }
   }

@@ -8,11 +8,11 @@ final class FileParts: Sendable {
 
   /// - Parameters:
   ///   - becameVisible: called with each version that readers of this process may use.
-  ///   - lostVersions: called when versions that readers have seen are void.
+  ///   - lostVersions: called when versions that readers have seen are void, with the newest that is not.
   init(
     storage: any Storage, locks: FileLocks?, coordination: Coordination, recovered: Recovery,
     becameVisible: @escaping @Sendable (UInt64) -> Void,
-    lostVersions: @escaping @Sendable () -> Void
+    lostVersions: @escaping @Sendable (UInt64) -> Void
   ) throws {
     self.storage = storage
     self.locks = locks

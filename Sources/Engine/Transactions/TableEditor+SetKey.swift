@@ -14,6 +14,7 @@ extension TableEditor {
         throw EngineError.invalidSchema(table: name, reason: "a column stands twice in the key")
       }
       if columns == schema.keyColumns { return }
+      try refuseHiddenKeys(columns: columns)
       let (oldSchema, oldIndex) = (schema, index)
       schema.setKey(at: columns, code: oldIndex.newKeyCode())
       index = oldIndex.makeEmpty()
@@ -49,6 +50,26 @@ extension TableEditor {
       throw EngineError.invalidKey(
         table: name, column: schema.columns[column].name,
         reason: "object \(empty) is empty there; give it a value first")
+    }
+  }
+
+  /// Rejects columns with spellings by which a key would not be found.
+  private func refuseHiddenKeys(columns: [Int]) throws {
+    for index in columns where KeySpelling.hides(schema.columns[index].type) {
+      let column = schema.columns[index]
+      var unfit: (key: Int64, value: String)?
+      try forEachSpelling(ofColumn: index) { key, _, spelling in
+        if let spelling, KeySpelling.isHidden(spelling, column.type) {
+          unfit = (key, String(decoding: spelling.prefix(100), as: UTF8.self))
+        }
+        return unfit == nil
+      }
+      guard let unfit else { continue }
+      throw EngineError.invalidKey(
+        table: name, column: column.name,
+        reason: "object \(unfit.key) is spelled '\(unfit.value)' there, with blanks, and "
+          + "keys are compared as they are spelled: give it the value again, or the column the type text"
+      )
     }
   }
 

@@ -109,7 +109,8 @@ extension TransactionState {
   }
 
   /// Returns tables and their companions to their state in a kept version. The trees are adopted unchanged,
-  /// so it costs a block or two. Keys and column numbers assigned since are not assigned again.
+  /// so it costs a block or two. Keys and column numbers assigned since are not assigned again; of a table
+  /// that was deleted since, those which the kept versions know.
   ///
   /// Call it before any other change, except to tables of the file itself, which stay; no other change may
   /// follow.
@@ -172,21 +173,37 @@ extension TransactionState {
     if let place = catalogue.place(number: table.number) {
       let now = catalogue.tables[place]
       table.nextKey = max(table.nextKey, now.nextKey)
-      table.schema = try schema(of: table, end: end, notBefore: now)
+      table.schema = try schema(of: table, end: end, notBefore: now, end: base.end)
       catalogue.rename(at: place, to: table.name)
       catalogue.tables[place] = table
     } else {
+      if let (last, lastEnd) = try lastKept(table.number) {
+        table.nextKey = max(table.nextKey, last.nextKey)
+        table.schema = try schema(of: table, end: end, notBefore: last, end: lastEnd)
+      }
       catalogue.insert(table)
     }
   }
 
+  /// A table that no longer exists, in the last kept version that has it.
+  private func lastKept(
+    _ number: UInt32
+  ) throws -> (table: Catalogue.TableEntry, end: UInt64)? {
+    for kept in try history().kept.reversed() {
+      let catalogue = try VersionRoots(kept.record, parts.blocks).catalogue
+      if let table = catalogue.table(number: number) { return (table, kept.record.end) }
+    }
+    return nil
+  }
+
   /// A table's schema whose next column gets no number that was assigned since.
   private func schema(
-    of table: Catalogue.TableEntry, end: UInt64, notBefore now: Catalogue.TableEntry
+    of table: Catalogue.TableEntry, end: UInt64, notBefore now: Catalogue.TableEntry,
+    end laterEnd: UInt64
   ) throws -> BlockReference {
     if table.schema == now.schema { return table.schema }
     var schema = try TableSchema(decoding: try parts.blocks.block(table.schema, end: end))
-    let later = try TableSchema(decoding: try parts.blocks.block(now.schema, end: base.end))
+    let later = try TableSchema(decoding: try parts.blocks.block(now.schema, end: laterEnd))
     guard later.nextColumnID > schema.nextColumnID else { return table.schema }
     schema.nextColumnID = later.nextColumnID
     return try writer.append(node: schema.encode())

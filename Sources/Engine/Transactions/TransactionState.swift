@@ -318,7 +318,8 @@ final class TransactionState {
         case .none:
           parts.pipeline.showComplete()
           // Other handles cannot write before this commit is durable, and must not wait forever.
-          if host.othersWait || !host.isAskedToMakeWay() {
+          // In this order: a writer that begins to wait after the look is seen by the watching thread.
+          if !host.isAskedToMakeWay() || host.othersWait {
             try parts.pipeline.makeDurable()
           }
         }

@@ -103,7 +103,10 @@ extension WritableTable {
     let place = try index(of: name)
     let column = columns[place]
     if column.reading == reading { return }
-    let misfits = try misfits(name, as: reading, most: 1, isFit: isFit)
+    let isKey = editor.schema.keyColumns.contains(place)
+    let misfits = try misfits(name, as: reading, most: 1) {
+      isFit($0) && !(isKey && KeySpelling.isHidden($0, reading.type))
+    }
     if let first = misfits.first.first {
       throw EngineError.invalidSchema(
         table: self.name,

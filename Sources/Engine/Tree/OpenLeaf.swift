@@ -12,6 +12,14 @@ package enum OpenLeaf {
     }
   }
 
+  /// The approximate memory of its values.
+  var memory: Int {
+    switch self {
+    case .rows(let cluster): cluster.bytes
+    case .overlay(let overlay): overlay.memory
+    }
+  }
+
   /// The row of a key; nil when there is none.
   package func row(ofKey key: Int64) -> Int? {
     switch self {

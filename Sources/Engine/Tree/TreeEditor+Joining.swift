@@ -69,8 +69,9 @@ extension TreeEditor {
       var (count, bytes) = (entries[first].count, try clusters.byteCount(ofLeaf: entries[first]))
       while last < end, isShort(first, after: 0), isShort(last, after: count) {
         bytes += try clusters.byteCount(ofLeaf: entries[last])
-        // A decoded cluster is a few times as large as in the file.
-        guard bytes < limits.clusterBytes / 4 else { break }
+        // Rows of this size gain nothing. And a compacted cluster has up to 32 times as many bytes when it is
+        // decoded, as it would stay: a transaction encodes with little effort.
+        guard bytes < limits.clusterBytes / 64 else { break }
         count += entries[last].count
         last += 1
       }

@@ -37,6 +37,9 @@ extension TreeEditor {
     package var columnsPercent = 100
     /// The bytes of overlays that a transaction keeps open before it writes them.
     package var openOverlayBytes = 16 << 20
+    /// The bytes of rows that a transaction keeps open before it writes them. Changed values leave the
+    /// earlier ones behind until then.
+    package var openRowBytes = 64 << 20
 
     package init() {}
 

@@ -18,6 +18,7 @@ extension TreeEditor {
         changeEdge()
         return try openRows(at: node, node.children.count - 1)
       }
+      if case .open(.rows(let full))? = node.children.last?.content { openRowBytes += full.bytes }
       try joinTail(node)
     }
     let cluster = clusters.newCluster()

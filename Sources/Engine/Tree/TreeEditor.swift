@@ -50,6 +50,8 @@ package final class TreeEditor {
   @exclusivity(unchecked) var root: EditNode?
   var openCount = 0
   private var overlayMemory = 0
+  /// The bytes of open rows, or more: what was opened and added since all were written.
+  package internal(set) var openRowBytes = 0
   @exclusivity(unchecked) package internal(set) var count: UInt64
   /// Increases with every change of the table's objects.
   @exclusivity(unchecked) package internal(set) var changeCount = 0
@@ -188,7 +190,9 @@ package final class TreeEditor {
       guard let leaf = try clusters.open(entry, holding: key, limits: limits) else { return false }
       last.node.children[last.index].content = .open(leaf)
       switch leaf {
-      case .rows: openCount += 1
+      case .rows(let cluster):
+        openCount += 1
+        openRowBytes += cluster.bytes
       case .overlay(let overlay): overlayMemory += overlay.memory
       }
       return try change(path, leaf, body)
@@ -214,8 +218,7 @@ package final class TreeEditor {
     _ path: Path, _ leaf: OpenLeaf, _ body: (OpenLeaf) throws -> Result
   ) throws -> Result {
     let before = UInt64(leaf.count)
-    var memory = 0
-    if case .overlay(let overlay) = leaf { memory = overlay.memory }
+    let memory = leaf.memory
     defer {
       let after = UInt64(leaf.count)
       for step in path {
@@ -225,7 +228,10 @@ package final class TreeEditor {
       }
       count = count + after - before
       changeCount += 1
-      if case .overlay(let overlay) = leaf { overlayMemory += overlay.memory - memory }
+      switch leaf {
+      case .rows: openRowBytes += leaf.memory - memory
+      case .overlay: overlayMemory += leaf.memory - memory
+      }
       #if DEBUG
         requireInvariantsNowAndThen()
       #endif
@@ -246,16 +252,23 @@ package final class TreeEditor {
     }
     node.children[index].content = .open(.rows(cluster))
     openCount += 1
+    openRowBytes += cluster.bytes
     return cluster
   }
 
   /// Writes open leaves when there are many, to limit the memory of a large transaction. Call it between
   /// changes.
   package func limitMemory() throws {
-    guard openCount > limits.openClusters || overlayMemory > limits.openOverlayBytes, let root
+    guard openCount > limits.openClusters || overlayMemory > limits.openOverlayBytes || holdsMuch,
+      let root
     else { return }
     try closeClusters(below: root)
+    openRowBytes = 0
   }
+
+  /// True when open rows have so many bytes that `limitMemory` writes them, however few there are.
+  @inline(__always)
+  package var holdsMuch: Bool { openRowBytes > limits.openRowBytes }
 
   /// Writes all open leaves.
   package func closeAll() throws {

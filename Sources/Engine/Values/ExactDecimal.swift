@@ -26,6 +26,20 @@ public struct ExactDecimal: Sendable, Hashable {
     self.init(magnitude: coefficient.magnitude, isNegative: coefficient < 0, exponent: 0 &- scale)
   }
 
+  /// The greatest whole number that is not above it.
+  var wholeBelow: Int128 {
+    let (whole, rest) = coefficient.quotientAndRemainder(dividingBy: power)
+    return rest < 0 ? whole - 1 : whole
+  }
+
+  /// The least whole number that is not below it.
+  var wholeAbove: Int128 {
+    let (whole, rest) = coefficient.quotientAndRemainder(dividingBy: power)
+    return rest > 0 ? whole + 1 : whole
+  }
+
+  private var power: Int128 { Int128(truncatingIfNeeded: Self.powers[scale]) }
+
   /// The whole number.
   public init(_ int: Int64) { self.init(known: Int128(int), scale: 0) }
 

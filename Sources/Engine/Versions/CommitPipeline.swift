@@ -66,12 +66,12 @@ package final class CommitPipeline: @unchecked Sendable {
   /// Called without any lock, with each version that becomes visible to this process.
   private let becameVisible: @Sendable (UInt64) -> Void
   /// Called without any lock, when versions that this process has seen are void.
-  private let lostVersions: @Sendable () -> Void
+  private let lostVersions: @Sendable (UInt64) -> Void
 
   package init(
     storage: any Storage, coordination: Coordination, recovered: Recovery,
     becameVisible: @escaping @Sendable (UInt64) -> Void = { _ in },
-    lostVersions: @escaping @Sendable () -> Void = {}
+    lostVersions: @escaping @Sendable (UInt64) -> Void = { _ in }
   ) {
     self.storage = storage
     self.coordination = coordination
@@ -316,11 +316,11 @@ package final class CommitPipeline: @unchecked Sendable {
 
   /// Reports void versions, once after a failure. Call it without any lock.
   private func tellOfLostVersions() {
-    let owes = lock.withLock {
+    let newest = lock.withLock {
       defer { state.owesNotice = false }
-      return state.owesNotice
+      return state.owesNotice ? state.durable.version : nil
     }
-    if owes { lostVersions() }
+    if let newest { lostVersions(newest) }
   }
 
   /// The milliseconds between rounds for which no caller waits. Flushing without pauses costs an import a

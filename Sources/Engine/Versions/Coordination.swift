@@ -8,7 +8,7 @@ import Base
 /// its process ends, in any way. So a killed reader pins nothing and a killed writer blocks no other.
 ///
 ///     0     8  magic "SheafLck"
-///     8     8  layout version (5)
+///     8     8  layout version (6)
 ///     16   16  device and inode of the database file
 ///     32    8  the next ticket of the writers' queue
 ///     40    8  the next participant's token
@@ -18,7 +18,7 @@ import Base
 ///     64  128  the newest visible version (`VersionCell`)
 ///     192   8  how many handles want to be woken when a version is published (a hint: those of killed
 ///              processes still count)
-///     200   1  written to, without changing it, to wake them (`VersionWatcher`)
+///     200   8  the events that wake them (`EventCount`, `VersionWatcher`)
 ///     208   32 processes that have the registration byte, the presence byte alone, the writers' turn, and
 ///              the writing byte; 0: none has said so. For messages only
 ///     4096     2,064 reader slots of 64 bytes (`ReaderTable`), the last 16 for looking who holds the others
@@ -38,7 +38,7 @@ package final class Coordination: @unchecked Sendable {
     static let firstVersion = 56
     static let visible = 64
     static let watchers = 192
-    static let touched = 200
+    static let events = 200
     static let registering = 208
     static let alone = 216
     static let inTurn = 224
@@ -67,7 +67,7 @@ package final class Coordination: @unchecked Sendable {
 
   /// `CompanionFile.Mark.lock`, little-endian.
   static let magic: UInt64 = 0x6B63_4C66_6165_6853
-  static let layoutVersion: UInt64 = 5
+  static let layoutVersion: UInt64 = 6
 
   /// The newest version that readers may use; durable unless the storage is private.
   package let visible: VersionCell
@@ -286,8 +286,9 @@ package final class Coordination: @unchecked Sendable {
 
   /// Makes other handles wake this one when they publish a version.
   func beginWatching() {
-    ownWatchers.store(1)
+    // In this order: otherwise a commit of this handle in between would see no other watcher, and wake none.
     _ = word(Offset.watchers).increment()
+    ownWatchers.store(1)
   }
 
   func endWatching() {
@@ -299,11 +300,12 @@ package final class Coordination: @unchecked Sendable {
   ///
   /// Cost: two atomic loads without watchers, otherwise one system call.
   func announce() {
-    guard let descriptor, word(Offset.watchers).load() > ownWatchers.load() else { return }
-    let byte: [UInt8] = [0]
-    // If it fails, the watchers still check once in a while.
-    byte.withUnsafeBytes { try? System.write(descriptor, at: Offset.touched, $0, path: path) }
+    guard descriptor != nil, word(Offset.watchers).load() > ownWatchers.load() else { return }
+    events.advance()
   }
+
+  /// What wakes the watchers of all handles.
+  var events: EventCount { EventCount(memory + Offset.events) }
 
   // MARK: The process that writes
 

@@ -311,7 +311,7 @@ final class ColumnBatchBuilder {
           guard !span.isNull, span.length > 0 else { return false }
           let start = Int(span.offset)
           let field = UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
-          return ImportPlan.isUnfitKey(field, plan.columns[key].strictType)
+          return KeySpelling.isUnfit(field, plan.columns[key].strictType)
         }
       }
     }

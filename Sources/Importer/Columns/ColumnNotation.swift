@@ -15,6 +15,8 @@ struct ColumnNotation {
   private(set) var missing: MissingValues?
   /// True when the values are texts even if they resemble another type.
   private(set) var keepsText = false
+  /// True when it is text because nothing says otherwise: neither the user nor the table.
+  private(set) var isGuessedText = false
   /// A hint for the user about the column.
   private(set) var hint: String?
 
@@ -81,19 +83,19 @@ struct ColumnNotation {
     } else if let missing = MissingValues(
       known, finder, refusesPoints: refusesPoints, stored: stored)
     {
-      self.missing = missing
+      (self.missing, hint) = (missing, missing.note(name))
       let reading = missing.reading
       if reading.notation != nil || !reading.type.hasClasses || missing.hasInfinities {
         (strictType, strictNotation) = (reading.type, reading.notation)
       }
-      hint = missing.note(name)
     } else {
       candidates = finder.candidates(sample)
       if candidates.isEmpty { hint = Self.hint(name, sample, isStored: stored != nil) }
     }
     guard isCompared, strictType == nil else { return }
-    let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints)
-    keep(stored?.reading ?? (keepsText ? .text : found ?? .text), name)
+    let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints) ?? .text
+    isGuessedText = stored == nil && !keepsText && found == .text
+    keep(stored?.reading ?? (keepsText ? .text : found), name)
   }
 
   /// The column with only the candidates of a meaning.
@@ -110,6 +112,26 @@ struct ColumnNotation {
     return text
   }
 
+  /// Orders records by the column (`--newer-than`): says when it is taken for text, by whose order 10 is
+  /// older than 9.
+  ///
+  /// - Throws: `ImportError.invalidOption` when the column may be of another type, but has no value yet.
+  mutating func order(
+    _ name: String, _ sample: FieldSample.ColumnSample
+  ) throws(ImportError) {
+    guard isGuessedText else { return }
+    let types = ColumnList.types(name, "TYPE")
+    if sample.fields.allSatisfy(MissingValues.isLikelyWord) {
+      if sample.isWhole { return }
+      throw .invalidOption(
+        "--newer-than \(ShellWord.quoted(name)): the first records have no value there, so that its type is "
+          + "not known, nor the order of its values: \(types) says it")
+    }
+    let note =
+      "it is text, and --newer-than compares it as such: \(types) gives it another order"
+    hint = hint.map { $0 + "; " + note } ?? note
+  }
+
   /// Keeps the current type, whatever values follow.
   private mutating func keep(_ reading: Reading, _ name: String) {
     (strictType, strictNotation) = (reading.type, reading.notation)
@@ -117,7 +139,7 @@ struct ColumnNotation {
     if reading.type == .text { return }
     let note =
       "it is taken as \(reading.type.name), as --where, --check or --newer-than compares it: other values "
-      + "are rejected; --types '\(name):TYPE' gives it another type"
+      + "are rejected; \(ColumnList.types(name, "TYPE")) gives it another type"
     hint = hint.map { $0 + "; " + note } ?? note
   }
 
@@ -272,6 +294,8 @@ extension ColumnTypes.State {
   mutating func fit(_ column: Column, _ stored: StoredColumn?, _ origin: Origin) throws {
     if let strict = strictType {
       guard let stored, strict != .text else { return }
+      // What was guessed without a value is no type.
+      if stored.classes.isEmpty, origin.isGuessed { return }
       guard strict == column.type else {
         throw ImportError.invalidOption(
           "column '\(column.name)' of the table is \(column.type.name), not \(strict.name): "

@@ -15,20 +15,25 @@ struct FieldSample {
     /// True when all fields of the input are quoted, including empty ones, so that missing values are also
     /// quoted.
     var quotesEmptyFields = false
+    /// True when the sample is all of the input.
+    var isWhole = true
   }
 
   private let columns: [ColumnSample]
   private let quotesEmptyFields: Bool
+  private let isWhole: Bool
 
   init() {
     columns = []
     quotesEmptyFields = false
+    isWhole = true
   }
 
   /// - Precondition: the column exists.
   func column(_ index: Int) -> ColumnSample {
     var column = columns[index]
     column.quotesEmptyFields = quotesEmptyFields
+    column.isWhole = isWhole
     return column
   }
 
@@ -81,6 +86,7 @@ struct FieldSample {
       }
     }
     self.columns = columns
+    self.isWhole = isWhole && left > 0
     quotesEmptyFields = hasEmpty && !hasUnquoted
   }
 }

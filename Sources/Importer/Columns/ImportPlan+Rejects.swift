@@ -11,15 +11,6 @@ extension ImportPlan {
     return type != .text && type != .data
   }
 
-  /// Returns whether a key has blanks around it, or is not the canonical spelling of its decimal or UUID.
-  static func isUnfitKey(_ field: UnsafeRawBufferPointer, _ type: ColumnType?) -> Bool {
-    if field.hasBlanksAround { return true }
-    guard let type, type.isWide, let value = Value(spelling: field, as: Reading(type)) else {
-      return false
-    }
-    return !value.spelling.elementsEqual(field)
-  }
-
   /// The rule that rejects a row; nil when there is none.
   ///
   /// - Parameters:
@@ -68,13 +59,13 @@ extension ImportPlan {
     }
     let text = String(decoding: bytes.prefix(200), as: UTF8.self)
     if isKey, isTyped(key: index),
-      bytes.withUnsafeBytes({ Self.isUnfitKey($0, column.strictType) })
+      bytes.withUnsafeBytes({ KeySpelling.isUnfit($0, column.strictType) })
     {
       let reason =
         bytes.withUnsafeBytes(\.hasBlanksAround)
         ? "has blanks around it, and keys are compared as they are spelled; --trim removes them"
         : "is not spelled as a \(column.strictType?.name ?? "") is, and keys are compared as they are "
-          + "spelled; --types '\(column.name):text' takes every spelling as a key of its own"
+          + "spelled; \(ColumnList.types(column.name, "text")) takes every spelling as a key of its own"
       return (text, "\(keyPart(index)) \(reason)")
     }
     let isRead: Bool
@@ -90,7 +81,8 @@ extension ImportPlan {
     let type = column.strictType ?? column.missing?.reading.type ?? .text
     var reason = MisfitReason(type, column.strictNotation, bytes, column: column.name).description
     if let missing = column.missing {
-      reason += "; \(missing.shown) is null there: --types '\(column.name):text' keeps all as text"
+      reason +=
+        "; \(missing.shown) is null there: \(ColumnList.types(column.name, "text")) keeps all as text"
     }
     return (text, reason)
   }

@@ -99,7 +99,7 @@ struct MissingValues: Equatable {
   /// The note in the report.
   func note(_ name: String) -> String {
     "\(shown) is taken as null, as all other values are \(reading.type.name); with "
-      + "--types '\(name):text' it is kept"
+      + "\(ColumnList.types(name, "text")) it is kept"
   }
 }
 

@@ -31,8 +31,13 @@ struct ReplacementRule: Sendable, Equatable {
     others = conflict.policy == .update ? .kept : .replaced(by: schema.defaults)
     inputColumns = plan.columns.count
     ignoresBlanks = conflict.ignoresBlanks
-    age = conflict.newerThan.flatMap { schema.index(of: $0) }.map {
-      Age(column: $0, order: SpellingOrder(schema.columns[$0].reading))
+    let places = positions
+    age = conflict.newerThan.flatMap { schema.index(of: $0) }.map { column in
+      // The table's column gets the plan's type with the first batch, which is compared before.
+      let own = places[column].flatMap { $0 < plan.columns.count ? plan.columns[$0] : nil }
+      let planned = own.flatMap { own in own.strictType.map { Reading($0, own.strictNotation) } }
+      return Age(
+        column: column, order: SpellingOrder(planned ?? schema.columns[column].reading))
     }
   }
 

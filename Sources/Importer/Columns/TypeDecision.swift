@@ -60,7 +60,7 @@ package struct TypeDecision {
 
   private func isFit(_ spelling: UnsafeRawBufferPointer) -> Bool {
     let isTyped = reading.type != .text && reading.type != .data
-    return !(isKey && isTyped && ImportPlan.isUnfitKey(spelling, reading.type))
+    return !(isKey && isTyped && KeySpelling.isUnfit(spelling, reading.type))
   }
 }
 

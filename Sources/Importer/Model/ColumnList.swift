@@ -12,6 +12,11 @@ package enum ColumnList {
     pairs.map { entry(escaped($0) + ":" + escaped($1)) }.joined(separator: ",")
   }
 
+  /// The option that gives a column a type, quoted for a shell.
+  static func types(_ name: String, _ type: String) -> String {
+    "--types " + ShellWord.inQuotes(written([(name, type)]))
+  }
+
   /// A name whose colons are not separators.
   package static func escaped(_ name: String) -> String {
     name.replacing(sign: "\\", with: "\\\\").replacing(sign: ":", with: "\\:")

@@ -78,6 +78,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case tooFewRecords(read: Int, wanted: Int, table: String, objects: Int)
   /// Records were rejected, so it is unknown which objects the inputs lack.
   case rejectedBeforeDeletion(count: Int, path: String)
+  /// `deletesMissing` with an input, among several, that has no record: what is missing may be what it lacks.
+  case emptyBeforeDeletion(path: String, missing: Int)
   /// The input has no record with names for the columns.
   case emptyInput(path: String)
   /// `--resume` with an input or options that do not allow it.
@@ -155,6 +157,10 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(count) record\(count == 1 ? " was" : "s were") rejected, and --delete-missing would delete "
         + "the object\(count == 1 ? "" : "s") that \(count == 1 ? "it" : "they") may be for: nothing was "
         + "changed; the rejected records are in \(path): mend the input"
+    case .emptyBeforeDeletion(let path, let missing):
+      "\(path) has no record, and --delete-missing would delete \(missing) "
+        + "object\(missing == 1 ? "" : "s") that no input has: nothing was changed; leave the input out if "
+        + "that is right"
     case .emptyInput(let path):
       "\(path): the input is empty: there is no header and no record; "
         + "check that it is the right file"

@@ -264,7 +264,7 @@ struct TableMerge {
       return new
     }
     var merged = own
-    if rule.policy == .update {
+    if isByField {
       for column in own.indices where own[column] == old[column] { merged[column] = new[column] }
     }
     if merged == new { outcome.move(.updated, to: .unchanged) }
@@ -282,7 +282,7 @@ struct TableMerge {
       return new
     }
     var merged = own
-    if rule.policy == .update {
+    if isByField {
       // It is no longer known whether a record had this value or nothing.
       for column in own.indices where own[column] == nil || own[column] == defaults[column] {
         merged[column] = new[column]
@@ -291,6 +291,9 @@ struct TableMerge {
     outcome.move(.imported, to: merged == new ? .unchanged : .updated)
     return merged
   }
+
+  /// Whether a record does not say all of its object's fields, so that others' changes of the rest stay.
+  private var isByField: Bool { rule.policy == .update || rule.ignoresBlanks }
 
   private func isOlder(_ own: Fields, than new: Fields) -> Bool {
     guard let age else { return false }

@@ -27,7 +27,8 @@ extension ImportRun {
   /// Deletes the objects that no input has, unless they exceed the limit: in the transaction of all inputs,
   /// or in the one that publishes the pending table.
   ///
-  /// - Throws: `ImportError.tooManyDeletions`, `.tooFewRecords`, `.rejectedBeforeDeletion`.
+  /// - Throws: `ImportError.tooManyDeletions`, `.tooFewRecords`, `.emptyBeforeDeletion`,
+  ///   `.rejectedBeforeDeletion`.
   mutating func deleteMissing(_ database: Database?) throws {
     guard options.deletesMissing, !report.isInterrupted, !report.isNothingToDo else { return }
     // Objects that others have added meanwhile are not missing.
@@ -41,6 +42,10 @@ extension ImportRun {
     guard let before, let transaction, let seen = transaction.seen else { return }
     var missing = 0
     try before.forEachKey { if !seen.contains($0) { missing += 1 } }
+    if missing > 0, report.rejected > 0 {
+      throw ImportError.rejectedBeforeDeletion(
+        count: report.rejected, path: report.rejects?.path ?? "")
+    }
     let most =
       options.maxDeletes?.atMost(of: total)
       ?? (total < 100 ? total : ImportOptions.Portion.share(0.1).atMost(of: total))
@@ -48,9 +53,10 @@ extension ImportRun {
       throw ImportError.tooManyDeletions(
         missing: missing, allowed: most, table: tableName, objects: total)
     }
-    if missing > 0, report.rejected > 0 {
-      throw ImportError.rejectedBeforeDeletion(
-        count: report.rejected, path: report.rejects?.path ?? "")
+    if missing > 0, report.files.count > 1,
+      let empty = report.files.first(where: { $0.read == 0 })
+    {
+      throw ImportError.emptyBeforeDeletion(path: empty.path, missing: missing)
     }
     if missing == 0 { return }
     if options.publishesAtEnd {

@@ -86,6 +86,12 @@ struct InputPlanner {
     var preamble = try takeDeclaration(splitter, &sample, &given, &notes)
     let sniffed = try findDialect(sample, given, &notes)
     var dialect = sniffed.dialect
+    if given.quote == nil, let quote = dialect.quote, quote != 0x22 {
+      let sign = ShellWord.inQuotes(String(UnicodeScalar(quote)))
+      notes.append(
+        "\(sign) around fields is taken for a quote, and left out; --quote '\"' keeps it, --quote \(sign) "
+          + "says the same without this note")
+    }
     let comments = try skipComments(splitter, sniffed.leadingComments, &notes)
     if comments > 0 { sample = try self.sample(splitter) }
     let front = try skipPreamble(splitter, sample, dialect, &notes)

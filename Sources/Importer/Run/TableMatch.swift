@@ -107,12 +107,13 @@ struct TableMatch {
       let isGuessed = isGuessed(index, schema, guessed)
       let stored = try keepsValues ? stored(index, table) : nil
       let sample = sample(position, choice, opened)
-      let reader = try ColumnNotation(
+      var reader = try ColumnNotation(
         name, own, delimiter: opened.dialect.delimiter.first, isKey: keys.contains(position),
         sample: sample,
         stored: index.flatMap {
           stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
         }, isCompared: compared.contains(name))
+      if options.newerThan == name { try reader.order(name, sample) }
       marks.add(reader, sample.fields, isNew: index == nil && !keys.contains(position))
       drafts.append(
         Draft(

@@ -286,12 +286,21 @@ package struct DialectSniffer {
   }
 
   /// Which of two quotes is meant. The other one is, only if fields begin and end with it, more of them than
-  /// with the first, and all records are as well formed.
+  /// with the first, and all records are as well formed. Where the first explains all records, too, it is not
+  /// used, and the records are the same with both; and the fields, if some are the sign alone: signs such as
+  /// those of feet would join what is between them.
   private func better(_ one: DialectTrial?, _ other: DialectTrial?) -> DialectTrial? {
-    guard let other, other.explainsAll, other.quotedFields > 1,
-      other.quotedFields > one?.quotedFields ?? 0,
+    guard let other, other.explainsAll, other.framedFields > 1,
+      other.framedFields > one?.quotedFields ?? 0,
       other.agreeing >= one?.agreeing ?? 0 || (one?.malformed ?? 1) > 0
     else { return one }
+    if let one, one.explainsAll, one.width > 1,
+      one.quotedFields > 0 || one.skipped + one.records != other.skipped + other.records
+        || one.byteCount != other.byteCount
+        || one.width != other.width && standsAlone(other.dialect.quote, one.dialect)
+    {
+      return one
+    }
     return other
   }
 
@@ -308,10 +317,7 @@ package struct DialectSniffer {
   ///
   /// - Parameter dialect: the best one with the usual quote.
   private func mayFrame(_ quote: UInt8, _ dialect: Dialect?) -> Bool {
-    let own =
-      dialect?.isWhitespace ?? (given.delimiter == Dialect.whitespace)
-      ? [0x20, 0x09] : given.delimiter ?? dialect?.delimiter.bytes ?? []
-    let edges = Self.usual.map { $0[0] } + [0x0A, 0x0D] + own
+    let edges = Self.usual.map { $0[0] } + edges(dialect)
     var opening = 0
     var closing = 0
     for index in sample.indices where sample[index] == quote {
@@ -320,6 +326,23 @@ package struct DialectSniffer {
       if opening > 1, closing > 1 { return true }
     }
     return false
+  }
+
+  /// Whether a field consists of the sign alone.
+  private func standsAlone(_ sign: UInt8?, _ dialect: Dialect) -> Bool {
+    let edges = edges(dialect)
+    return sample.indices.contains { index in
+      sample[index] == sign && (index == 0 || edges.contains(sample[index - 1]))
+        && (index + 1 == sample.count || edges.contains(sample[index + 1]))
+    }
+  }
+
+  /// The bytes next to a field.
+  private func edges(_ dialect: Dialect?) -> [UInt8] {
+    let own =
+      dialect?.isWhitespace ?? (given.delimiter == Dialect.whitespace)
+      ? [0x20, 0x09] : given.delimiter ?? dialect?.delimiter.bytes ?? []
+    return [0x0A, 0x0D] + own
   }
 
   /// Whether one of these bytes follows a backslash.

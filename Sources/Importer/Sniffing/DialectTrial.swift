@@ -49,6 +49,10 @@ struct DialectTrial {
   private(set) var hasStrayQuotes = false
   /// Fields of the first records that begin and end with the quote.
   private(set) var quotedFields = 0
+  /// Those of them without a record end inside: two signs that stand alone frame what lies between them.
+  private(set) var framedFields = 0
+  /// The bytes of the records that were parsed.
+  private(set) var byteCount = 0
 
   /// The table's first records, as text.
   private(set) var firstRecords: [[String?]] = []
@@ -80,6 +84,7 @@ struct DialectTrial {
     var count = parsed.recordCount
     if chunk.isLast, !isWhole, count > 1 { count -= 1 }
     guard count > 0 else { return nil }
+    byteCount = chunk.byteCount
     let widths = (0..<count).map { index -> Int in
       let record = parsed.record(index)
       return record.row == .max ? 0 : Int(record.fieldCount)
@@ -117,9 +122,7 @@ struct DialectTrial {
     var isFilled = [Bool](repeating: false, count: width)
     var left: [Int: Int] = [:]
     var firstCounts: [Int]?
-    var looked = 0
-    var typed = 0
-    var cells = 0
+    var (looked, typed, cells) = (0, 0, 0)
     var surplus = parsed.surplus[...]
     var spans: [TextSpan] = []
     let delimiter = dialect.delimiter.first
@@ -162,6 +165,7 @@ struct DialectTrial {
           }
           if isQuoted(memory, start, end, chunk.byteCount) {
             quotedFields += 1
+            if !cell.contains(where: { $0 == 0x0A || $0 == 0x0D }) { framedFields += 1 }
           } else if !isValue {
             count(others, in: cell, &counts)
           }

@@ -137,6 +137,33 @@ struct FailedHandleTests {
     #expect(folder.names() == ["a.sheaf"])
   }
 
+  @Test("Observers see the next commit of another handle, however many came to nothing")
+  func observersAfterMany() throws {
+    let failed = try create()
+    for value in 10..<40 as Range<Int64> {
+      try failed.write { try $0.table("t").insert([.int(value)]) }
+    }
+    let other = try Database.open(path)
+    let told = Shared<UInt64>()
+    let id = failed.listeners.add { [weak failed] in
+      if let version = try? failed?.snapshot().version { told.append(version) }
+    }
+    let kept = try breakFlush(failed)
+    defer { System.close(kept) }
+    expectPoisoned { try failed.flush() }
+    #expect(told.wait(for: 1))
+    let before = told.list.count
+    let version = try other.write { transaction in
+      try transaction.table("t").insert([.int(1)])
+      return transaction.baseVersion + 1
+    }
+    #expect(told.wait(for: before + 1))
+    #expect(told.list.last == version)
+    failed.listeners.remove(id)
+    expectPoisoned { try failed.close() }
+    try other.close()
+  }
+
   @Test("A handle that was released without being closed keeps nobody waiting either")
   func released() throws {
     var failed: Database? = try create()

@@ -44,14 +44,11 @@ struct OwnCommitTests {
     try database.close()
   }
 
-  @Test(
-    "A handle that sits on commits without flushes makes way, on the same thread too",
-    arguments: [false, true])
-  func makesWay(watches: Bool) throws {
+  @Test("A handle that sits on commits without flushes makes way, on the same thread too")
+  func makesWay() throws {
     let folder = TemporaryFolder()
     let path = folder.path("a.sheaf")
-    var options = Database.Options(durability: .none)
-    options.watchesLockFile = watches
+    let options = Database.Options(durability: .none)
     let idle = try Database.open(path, options: options)
     try idle.write { try $0.createTable("t", columns: [Column("a", .int)]) }
     let second = try Database.open(path)

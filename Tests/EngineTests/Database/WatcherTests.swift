@@ -8,10 +8,8 @@ import Testing
 /// Commits of other processes are reported here promptly, without polling where the system allows it.
 @Suite("Watching other processes", .serialized, .timeLimit(.minutes(60)))
 struct WatcherTests {
-  private static func create(_ path: String, watches: Bool = true) throws -> Database {
-    var options = Database.Options()
-    options.watchesLockFile = watches
-    let database = try Database.open(path, options: options)
+  private static func create(_ path: String) throws -> Database {
+    let database = try Database.open(path)
     try database.write { try $0.createTable("log", columns: [Column("what", .int)]) }
     return database
   }
@@ -42,11 +40,11 @@ struct WatcherTests {
     while !FileManager.default.fileExists(atPath: path) { System.sleep(milliseconds: 1) }
   }
 
-  @Test("A commit of another process is told within milliseconds", arguments: [true, false])
-  func latency(watches: Bool) async throws {
+  @Test("A commit of another process is told within milliseconds")
+  func latency() async throws {
     let folder = TemporaryFolder()
     let (path, go, times) = (folder.path("a.sheaf"), folder.path("go"), folder.path("times"))
-    let database = try Self.create(path, watches: watches)
+    let database = try Self.create(path)
     let seen = Self.listen(database)
     _ = FileManager.default.createFile(atPath: go, contents: nil)
     await #expect(processExitsWith: .success) {
@@ -81,7 +79,7 @@ struct WatcherTests {
     if System.environment("SHEAF_FIGURES") != nil {
       print("from commit elsewhere to listener here, ms: median \(median), worst \(worst)")
     }
-    #expect(median < (watches ? 5 : 60), "worst \(worst)")
+    #expect(median < 5, "worst \(worst)")
     try database.close()
   }
 
@@ -100,7 +98,9 @@ struct WatcherTests {
     let own = try Self.insert(second, 2)
     System.sleep(milliseconds: 20)
     #expect(seen.list.map(\.version) == [version, own])
+    let began = System.monotonicNanoseconds
     try second.close()
+    #expect(System.monotonicNanoseconds - began < 900_000_000, "the thread is woken to end")
     #expect(watchers.load() == 0)
     _ = try Self.insert(first, 3)
     System.sleep(milliseconds: 20)
@@ -155,6 +155,25 @@ struct WatcherTests {
     let version = try Self.insert(first, 1)
     #expect(seen.wait(for: 1))
     #expect(seen.list.last?.version == version)
+    try second.close()
+    try first.close()
+  }
+
+  @Test("A commit while a listener is told of the one before is told next, not a second later")
+  func commitWhileTold() throws {
+    let folder = TemporaryFolder()
+    let first = try Self.create(folder.path("a.sheaf"))
+    let second = try Database.open(folder.path("a.sheaf"))
+    let times = Shared<UInt64>()
+    _ = second.listeners.add {
+      // On a thread of its own: a listener must not write.
+      if times.list.isEmpty { try? Background { _ = try Self.insert(first, 2) }.join() }
+      times.append(System.monotonicNanoseconds)
+    }
+    _ = try Self.insert(first, 1)
+    #expect(times.wait(for: 2))
+    let list = times.list
+    #expect(list[1] - list[0] < 900_000_000)
     try second.close()
     try first.close()
   }

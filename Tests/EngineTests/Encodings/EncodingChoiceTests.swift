@@ -153,6 +153,45 @@ import TestSupport
     #expect(try encoding(gaps) == .dictionary)
   }
 
+  /// Dictionaries of numbers are counted out beforehand, by the fewest bytes that they can take.
+  @Test(arguments: Effort.seeds(1..<41))
+  func dictionariesThatAreNotBegun(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for round in 0..<40 {
+      let rows = [40, 300, 1000].randomElement(using: &random) ?? 1
+      let (low, most) = (
+        Int.random(in: -300...3000, using: &random), 1 << Int.random(in: 1..<14, using: &random)
+      )
+      let distinct = (0..<Int.random(in: 1...min(rows, most), using: &random)).map { _ in
+        low + Int.random(in: 0..<most, using: &random)
+      }
+      let (step, run) = (
+        [1, 10, 100].randomElement(using: &random) ?? 1, Int.random(in: 1...30, using: &random)
+      )
+      let isRun = Bool.random(using: &random)
+      var last = distinct[0]
+      let hasNulls = Int.random(in: 0..<4, using: &random) == 0
+      let misfits =
+        Int.random(in: 0..<3, using: &random) == 0 ? ["NA", "none of all these numbers"] : []
+      let column = (0..<rows).map { row -> Spelling in
+        if hasNulls, row % 7 == 3 { return nil }
+        if !misfits.isEmpty, row % 40 == 5 { return Array(misfits[row / 40 % 2].utf8) }
+        if !isRun || row % run == 0 { last = distinct.randomElement(using: &random) ?? 0 }
+        return Array("\(last * step)".utf8)
+      }
+      let chosen = try encode([column], with: ClusterBuilder(effort: .fast)).columns[0]
+      // What is larger than the plain dictionary was not even tried.
+      let values = column.compactMap { $0 }
+      let candidates = SlowSizes.candidates(column, .fast).filter { $0.0 != "constant" }
+      for (name, size) in candidates where Set(values).count > 1 {
+        #expect(
+          chosen.byteCount <= size + 4,
+          "seed \(seed), round \(round): \(chosen.encoding) has \(chosen.byteCount), \(name) \(size)"
+        )
+      }
+    }
+  }
+
   /// Differences that overflow would wrap around to small numbers.
   @Test func differencesThatOverflow() throws {
     let numbers = column(

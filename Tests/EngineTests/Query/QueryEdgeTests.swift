@@ -33,6 +33,60 @@ struct QueryEdgeTests {
     withExtendedLifetime(folder) {}
   }
 
+  @Test("Decimals are compared with integers exactly, and whole ones with doubles")
+  func decimalsAndWholeNumbers() throws {
+    let texts = [
+      "-9223372036854775808", "-5", "-4", "0", "4", "5", "9007199254740992", "9007199254740993",
+      "9007199254740994", "9223372036854775807",
+    ]
+    let doubles = [
+      "-1e30", "-5", "4.5", "5", "9007199254740992", "9007199254740994", "1e30", "inf",
+    ]
+    let (ints, folder) = try table(
+      [Column("n", .int)], [texts.map { Array($0.utf8) as Spelling }])
+    let (other, otherFolder) = try table(
+      [Column("d", .double)], [doubles.map { Array($0.utf8) as Spelling }])
+    let literals = [
+      "9007199254740993", "9007199254740993.5", "4.99999999999999999999", "-4.00000000000000000001",
+      "5", "0", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+      "-9223372036854775809", "1000000000000000000000000000001", "-1000000000000000000000000000000",
+    ]
+    for text in literals {
+      let literal = try #require(ExactDecimal(text))
+      for (number, count) in [("equal", 0), ("less", -1), ("greater", 1)] {
+        let expected = texts.count { SlowDecimal.compare($0, text).signum() == count }
+        let test: Predicate =
+          switch count {
+          case 0: column("n") == literal
+          case 1: column("n") > literal
+          default: column("n") < literal
+          }
+        #expect(try Query(test).count(in: ints) == expected, "\(number) \(text)")
+      }
+      let atMost = texts.count { SlowDecimal.compare($0, text) <= 0 }
+      #expect(try Query(column("n") <= literal).count(in: ints) == atMost, "\(text)")
+      #expect(
+        try Query(column("n") >= literal).count(in: ints)
+          == texts.count { SlowDecimal.compare($0, text) >= 0 }, "\(text)")
+      #expect(
+        try Query(column("n") != literal).count(in: ints)
+          == texts.count { SlowDecimal.compare($0, text) != 0 }, "\(text)")
+      guard literal.scale == 0 else { continue }
+      // No double is spelled like another number than it is here.
+      let below = doubles.count { $0 != "inf" && SlowDecimal.compare(exact($0), text) < 0 }
+      #expect(try Query(column("d") < literal).count(in: other) == below, "\(text)")
+      let equal = doubles.count { $0 != "inf" && SlowDecimal.compare(exact($0), text) == 0 }
+      #expect(try Query(column("d") == literal).count(in: other) == equal, "\(text)")
+    }
+    withExtendedLifetime((folder, otherFolder)) {}
+  }
+
+  /// All digits of a double.
+  private func exact(_ spelling: String) -> String {
+    guard let double = Double(spelling), double.magnitude >= 1e15 else { return spelling }
+    return Int128(double).description
+  }
+
   @Test("A table without objects, and one without a match")
   func empty() throws {
     let folder = TemporaryFolder()

@@ -116,9 +116,14 @@ enum SlowQuery {
     case (.int(let int), .double(let other)): return compare(int, other)
     case (.double(let double), .int(let other)): return -compare(other, double)
     case (.double(let double), .double(let other)): return order(double, other)
-    // Columns of ints and doubles compare with the double nearest to a decimal.
-    case (.int, .decimal(let other)), (.double, .decimal(let other)):
-      return compare(value, .double(other.double), ignoresCase)
+    case (.int(let int), .decimal(let other)):
+      return SlowDecimal.compare(int.description, other.description)
+    // Columns of doubles compare with the double nearest to a decimal with a fraction.
+    case (.double(let double), .decimal(let other)):
+      if other.scale > 0 || double.isInfinite { return order(double, other.double) }
+      let isWhole = double == double.rounded() && double.magnitude < 1e38
+      return SlowDecimal.compare(
+        isWhole ? Int128(double).description : double.description, other.description)
     case (.bool(let bool), .bool(let other)): return (bool ? 1 : 0) - (other ? 1 : 0)
     case (.date(let date), .date(let other)): return order(date, other)
     case (.dateTime(let moment), .dateTime(let other)): return order(moment, other)

@@ -56,6 +56,35 @@ import Testing
     return found
   }
 
+  @Test("A sorted result of one leaf with a long text in each row is read in small windows")
+  func sortedLongTexts() throws {
+    let folder = TemporaryFolder()
+    let database = try Self.database(folder.path("d.sheaf"))
+    let long = String(repeating: "long ", count: 200)
+    try database.write { transaction in
+      try transaction.table("t").addColumn(Column("long", .text, default: .text(long)))
+    }
+    _ = try database.compact()
+    let table = try database.snapshot().table("t")
+    var query = Query()
+    query.columns = ["number", "long"]
+    query.sort = [.descending("number")]
+    let reader = try ResultReader(query, table)
+    reader.sortedLimits = .init(windowBytes: 50_000, mostBytes: 200_000)
+    var numbers: [Int] = []
+    try reader.forEachWindow { window in
+      var bytes = 0
+      for row in 0..<window.count {
+        let number = try #require(window.field(row, 0))
+        numbers.append(try #require(Int(String(decoding: number, as: UTF8.self))))
+        bytes += try #require(window.field(row, 1)).count
+      }
+      #expect(bytes <= 51_000)
+    }
+    #expect(numbers == (0..<Self.rows).reversed().map { $0 * 3 })
+    try database.close()
+  }
+
   @Test(
     "Parts of a leaf, some or all rows of them, are what the whole leaf has", arguments: [1, 3, 90])
   func parts(everyNth: Int) throws {

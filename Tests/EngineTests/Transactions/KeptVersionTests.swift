@@ -201,6 +201,31 @@ struct KeptVersionTests {
     try database.close()
   }
 
+  @Test("A table that was deleted comes back with the keys and columns that were given since taken")
+  func deletedTable() throws {
+    let database = try Database.open(
+      storage: RecordingStorage(isRecording: false), options: .tiny)
+    try Self.fill(database, 2)
+    let first = try Self.step(database, 1, -1, most: 5)
+    try database.write { transaction in
+      let table = try transaction.table("a")
+      _ = try table.insert([.text("third"), .int(3)])
+      try table.addColumn(Column("more", .int))
+    }
+    try Self.step(database, 3, -3, most: 5)
+    try database.write { try $0.deleteTable("a") }
+    try database.restore(.number(first))
+    try database.write { transaction in
+      let table = try transaction.table("a")
+      #expect(try table.count == 2)
+      #expect(try table.insert([.text("another"), .int(4)]) == 4)
+      try table.addColumn(Column("other", .int))
+      #expect(table.editor.schema.columnIDs == [1, 2, 4])
+    }
+    #expect(try database.check(deep: true).problems == [])
+    try database.close()
+  }
+
   /// A restored version keeps the end of the version before it: the file is not cut below that while a
   /// reader may hold it, and is cut afterwards.
   @Test(

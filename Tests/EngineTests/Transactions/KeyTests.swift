@@ -278,6 +278,53 @@ struct KeyTests {
     #expect(try database.check().problems == [])
   }
 
+  @Test("Integers and dates with blanks around them are no keys")
+  func hiddenKeys() throws {
+    let database = try Database.open(storage: RecordingStorage(isRecording: false))
+    let columns = [
+      Column("n", .int), Column("day", .date), Column("t", .text),
+    ]
+    func spelled(_ texts: [String]) -> [Spelling] { texts.map { Array($0.utf8) } }
+    let cluster = try encode([
+      spelled([" 5", "6"]), spelled(["2018-01-02", "2018-01-03\t"]), spelled([" 5", "6"]),
+    ])
+    try database.write { transaction in
+      try transaction.createTable("a", columns: columns)
+      try transaction.table("a").editor.append(cluster)
+    }
+    try database.write { transaction in
+      let table = try transaction.table("a")
+      for (key, object) in [("n", 1), ("day", 2)] {
+        let error = #expect(throws: EngineError.self) { try table.setKey(key) }
+        guard case .invalidKey(_, key, let reason) = error else {
+          Issue.record("\(String(describing: error))")
+          continue
+        }
+        #expect(reason.contains("object \(object) is spelled '"), "\(reason)")
+        #expect(throws: EngineError.self) {
+          try table.editor.setKey(columns: [2, columns.firstIndex { $0.name == key } ?? 0])
+        }
+        #expect(table.keyColumn == nil)
+      }
+      // Every text is a key of its own, as long as it is one.
+      try table.setKey("t")
+      #expect(try table.row(forPrimaryKey: .text(" 5"))?.key == 1)
+      #expect(throws: EngineError.self) { try table.setType("t", to: .int) }
+      #expect(table.columns[2].type == .text)
+      // Given again, it is spelled as it should be.
+      try table.update(1, ["n": .int(5)])
+      try table.setKey("n")
+      #expect(try table.row(forPrimaryKey: .int(5))?.key == 1)
+    }
+    #expect(try database.check().problems == [])
+    let table = try database.snapshot().table("a")
+    for policy in IndexPolicy.allCases {
+      let reader = try ResultReader(Query(column("n") == 5), table, indexUse: policy)
+      #expect(try reader.count() == 1, "\(policy)")
+    }
+    try database.close()
+  }
+
   @Test("Null, unknown columns and duplicates within a batch are refused")
   func refusals() throws {
     let database = try Database.open(

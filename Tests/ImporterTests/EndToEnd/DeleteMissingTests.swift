@@ -291,12 +291,24 @@ import TestSupport
     let folder = try ImportFolder()
     try folder.importCSV(Array("id,a\n1,1\n2,1\n".utf8)) { Self.change(&$0) }
     try folder.write("u.csv", Array("id,a\n1,1\n".utf8))
-    try folder.write("v.csv", [])
-    let paths = ["u.csv", "v.csv"].map(folder.path)
-    var options = ImportOptions(inputs: paths, database: folder.path("t.sheaf"))
+    for nothing in ["", "id,a\n"] {
+      try folder.write("v.csv", Array(nothing.utf8))
+      for names in [["u.csv", "v.csv"], ["v.csv", "u.csv"]] {
+        var options = ImportOptions(
+          inputs: names.map(folder.path), database: folder.path("t.sheaf"))
+        Self.change(&options)
+        let error = #expect(throws: ImportError.self) { try Importer.run(options) }
+        #expect("\(String(describing: error))".contains("v.csv"))
+        #expect(try String(decoding: folder.export(), as: UTF8.self) == "id,a\n1,1\n2,1\n")
+      }
+    }
+    // Where nothing is missing, an input without records does no harm.
+    try folder.write("u.csv", Array("id,a\n1,1\n2,2\n".utf8))
+    var options = ImportOptions(
+      inputs: ["u.csv", "v.csv"].map(folder.path), database: folder.path("t.sheaf"))
     Self.change(&options)
-    #expect(throws: ImportError.self) { try Importer.run(options) }
-    #expect(try String(decoding: folder.export(), as: UTF8.self) == "id,a\n1,1\n2,1\n")
+    #expect(try Importer.run(options).deleted == 0)
+    #expect(try String(decoding: folder.export(), as: UTF8.self) == "id,a\n1,1\n2,2\n")
   }
 
   @Test("An interrupted run deletes nothing")

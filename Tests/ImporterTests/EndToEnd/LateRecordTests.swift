@@ -67,6 +67,56 @@ import TestSupport
     }
   }
 
+  @Test("Ages whose type the first records do not tell have to be given one")
+  func unknownAges() throws {
+    let empty = (0..<1100).map { "\($0),,x\n" }.joined()
+    let words = (0..<1100).map { "\($0),NA,x\n" }.joined()
+    for front in [empty, words] {
+      let input = Array(("id,age,a\n" + front + "5000,12,NEW\n5000,4,OLD\n").utf8)
+      func run(_ types: ImportOptions.TypeRule) throws -> ImportFolder {
+        let folder = try ImportFolder()
+        _ = try folder.importCSV(input, as: "a.csv") {
+          ($0.table, $0.key, $0.conflictPolicy) = ("t", "id", .update)
+          ($0.newerThan, $0.types) = ("age", types)
+          if front == words { $0.nulls = ["NA"] }
+        }
+        return folder
+      }
+      let error = #expect(throws: ImportError.self) { _ = try run(.infer) }
+      #expect("\(String(describing: error))".contains("--types 'age:TYPE'"))
+      let folder = try run(.named(["age": .int]))
+      #expect(String(decoding: try folder.export(), as: UTF8.self).contains("5000,12,NEW"))
+    }
+    // All of the input has no age: nothing is compared.
+    let folder = try ImportFolder()
+    _ = try folder.importCSV(Array("id,age,a\n1,,x\n1,,y\n".utf8), as: "b.csv") {
+      ($0.table, $0.key, $0.conflictPolicy, $0.newerThan) = ("t", "id", .update, "age")
+    }
+    #expect(String(decoding: try folder.export(), as: UTF8.self) == "id,age,a\n1,,x\n")
+  }
+
+  @Test("A type that was guessed without a value is no order", arguments: ["", "k,,x\n"])
+  func emptyColumn(first: String) throws {
+    for (older, newer) in [("4", "12"), ("July 4, 2018", "August 3, 2018")] {
+      let folder = try ImportFolder()
+      _ = try folder.importCSV(Array(("id,age,a\n" + first).utf8), as: "a.csv") {
+        ($0.table, $0.key, $0.allowsEmpty) = ("t", "id", true)
+      }
+      let report = try folder.importCSV(
+        Array("id,age,a\nk,\"\(newer)\",NEW\nk,\"\(older)\",OLD\n".utf8), as: "b.csv"
+      ) {
+        ($0.table, $0.conflictPolicy, $0.newerThan) = ("t", .update, "age")
+      }
+      #expect(report.skipped == 1)
+      _ = try folder.importCSV(Array("id,age,a\nk,\"\(older)\",LATE\n".utf8), as: "c.csv") {
+        ($0.table, $0.conflictPolicy, $0.newerThan) = ("t", .update, "age")
+      }
+      let text = String(decoding: try folder.export(), as: UTF8.self)
+      #expect(text.contains("NEW") && !text.contains("OLD") && !text.contains("LATE"), "\(text)")
+      try folder.expectSound()
+    }
+  }
+
   @Test(
     "Ages are compared as their column is typed, however they are spelled",
     arguments: [

@@ -57,6 +57,9 @@ struct ModelNight {
     return Int(theirs[3]).map { own <= $0 } ?? false
   }
 
+  /// Whether the record does not say all of its object's fields.
+  private var isByField: Bool { policy == .update || ignoresBlanks }
+
   /// The merged table; nil if it is refused.
   func merged(_ before: Objects, _ theirs: Objects, _ own: Objects) -> Objects? {
     let keys = Set(records.map { $0[0] })
@@ -76,7 +79,7 @@ struct ModelNight {
       guard let was else {
         if policy == .skip || isOlder(new, than: now) {
           result[key] = now
-        } else if policy == .update {
+        } else if isByField {
           result[key] = zip(new, now).map { $0.isEmpty ? $1 : $0 }
         }
         continue
@@ -84,7 +87,7 @@ struct ModelNight {
       if deletesMissing, !keys.contains(key) { return nil }
       if new == was || isOlder(new, than: now) {
         result[key] = now
-      } else if policy == .update {
+      } else if isByField {
         result[key] = new.indices.map { new[$0] == was[$0] ? now[$0] : new[$0] }
       }
     }

@@ -25,6 +25,30 @@ import Testing
     )
   }
 
+  @Test("A sign that stands alone is no quote where all is well without it")
+  func signsAlone() throws {
+    let feet =
+      "item,unit,length\nrope,m,3\nboard,',5\nnail,cm,4\nbeam,',7\nplank,',6\nrod,m,2\nbar,',8\n"
+    for sign in ["'", "`"] {
+      let text = feet.replacing("'", with: sign)
+      let found = try Self.found(text + "last,m,1\n")
+      #expect(found.place == "0: item|unit|length" && !found.notes.contains("quote"), "\(found)")
+      // Also with a record that fits neither.
+      #expect(!(try Self.found(text + "last,m\n")).notes.contains("quote"))
+    }
+    // The usual quote is used, and correctly.
+    let prices = (0..<20).map { "'b\($0)',\($0 % 3 == 0 ? "''" : "m"),\"$7,\(100 + $0).00\"\n" }
+    let found = try Self.found("tag,unit,price\n" + prices.joined())
+    #expect(found.place == "0: tag|unit|price" && !found.notes.contains("quote"), "\(found)")
+    // What is in such quotes throughout is told.
+    let words = (0..<20).map { "'word \($0)',\($0),'\($0), and more'\n" }
+    let framed = try Self.found("a,b,c\n" + words.joined())
+    #expect(framed.place == "0: a|b|c", "\(framed)")
+    #expect(framed.notes.contains("--quote '\"' keeps it"), "\(framed)")
+    let alike = try Self.found("a,b\n'one',1\n'two',2\n'three',3\n")
+    #expect(alike.notes.contains("is taken for a quote"), "\(alike)")
+  }
+
   /// As in real files: a title, too few names, and records of all lengths.
   @Test("Records of any lengths are looked at", arguments: 0..<4 as Range<UInt64>)
   func ragged(seed: UInt64) throws {

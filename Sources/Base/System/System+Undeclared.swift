@@ -41,4 +41,24 @@
 
   @_silgen_name("fremovexattr")
   func linuxFremovexattr(_ descriptor: Int32, _ name: UnsafePointer<CChar>) -> Int32
+
+  /// Any system call, by its number. C declares it without the parameters, as Swift cannot call it; they are
+  /// passed alike.
+  @_silgen_name("syscall")
+  func linuxSystemCall(
+    _ number: Int, _ first: UInt, _ second: UInt, _ third: UInt, _ fourth: UInt, _ fifth: UInt,
+    _ sixth: UInt
+  ) -> Int
+#else
+  // Calls of macOS 14.4 that have a header, but are in no module.
+
+  /// Sleeps while the bytes have the value; negative, with `errno`, when it fails or the time is over.
+  @_silgen_name("os_sync_wait_on_address_with_timeout")
+  func darwinWait(
+    _ place: UnsafeMutableRawPointer?, _ value: UInt64, _ size: Int, _ flags: UInt32,
+    _ clock: UInt32, _ nanoseconds: UInt64
+  ) -> Int32
+
+  @_silgen_name("os_sync_wake_by_address_all")
+  func darwinWakeAll(_ place: UnsafeMutableRawPointer?, _ size: Int, _ flags: UInt32) -> Int32
 #endif
