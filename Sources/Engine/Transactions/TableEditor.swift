@@ -170,7 +170,7 @@ package final class TableEditor {
     tree.countTail(more: 1)
     appended += 1
     try advance(by: 1)
-    if appended & 63 == 0 || tree.holdsMuch { try tree.limitMemory() }
+    if appended & 63 == 0 { try tree.limitMemory() }
   }
 
   /// Checks the next key. In a damaged file it may be among the keys of existing objects, and a new object

@@ -20,6 +20,8 @@ extension TreeEditor {
       }
       if case .open(.rows(let full))? = node.children.last?.content { openRowBytes += full.bytes }
       try joinTail(node)
+      // Large rows fill a cluster before the caller asks for the next time.
+      if holdsMuch { try limitMemory() }
     }
     let cluster = clusters.newCluster()
     openCount += 1

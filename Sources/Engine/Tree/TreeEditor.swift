@@ -267,8 +267,7 @@ package final class TreeEditor {
   }
 
   /// True when open rows have so many bytes that `limitMemory` writes them, however few there are.
-  @inline(__always)
-  package var holdsMuch: Bool { openRowBytes > limits.openRowBytes }
+  var holdsMuch: Bool { openRowBytes > limits.openRowBytes }
 
   /// Writes all open leaves.
   package func closeAll() throws {

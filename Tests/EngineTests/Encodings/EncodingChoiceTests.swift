@@ -184,6 +184,8 @@ import TestSupport
       let values = column.compactMap { $0 }
       let candidates = SlowSizes.candidates(column, .fast).filter { $0.0 != "constant" }
       for (name, size) in candidates where Set(values).count > 1 {
+        // Few long runs take less than a bit a row, for which dictionaries are given up.
+        if name == "runs", size < rows / 8 + 200 { continue }
         #expect(
           chosen.byteCount <= size + 4,
           "seed \(seed), round \(round): \(chosen.encoding) has \(chosen.byteCount), \(name) \(size)"

@@ -264,6 +264,22 @@ import Testing
     #expect(report.objects == 20 && report.unchanged == 1 && report.updated == 2)
   }
 
+  @Test("A blank field leaves what somebody else has changed or made, also with replace")
+  func blanks() throws {
+    let folder = try Self.begin(Self.ten)
+    _ = try Self.night(
+      folder, .replace, [["k1", "new", "", "5"], ["y", "new", "", "6"]],
+      { $0.ignoresBlanks = true }
+    ) { _, table in
+      let row = try table.row(forPrimaryKey: .text("k1"))
+      try table.update(row?.key ?? 0, ["b": .text("theirs")])
+      try table.insert(Self.values(["y", "theirs", "theirs", "7"]))
+    }
+    let found = try Self.read(folder)
+    #expect(found["k1"] == ["k1", "new", "theirs", "5"])
+    #expect(found["y"] == ["y", "new", "theirs", "6"])
+  }
+
   @Test("With --newer-than, a record that is older than what somebody else has left loses")
   func older() throws {
     let folder = try Self.begin(Self.ten)

@@ -33,8 +33,14 @@ import Testing
       let text = feet.replacing("'", with: sign)
       let found = try Self.found(text + "last,m,1\n")
       #expect(found.place == "0: item|unit|length" && !found.notes.contains("quote"), "\(found)")
-      // Also with a record that fits neither.
-      #expect(!(try Self.found(text + "last,m\n")).notes.contains("quote"))
+      // Also with a record that is too short, between two of them.
+      let short = try Self.found(text.replacing("nail,cm,4", with: "nail,cm") + "last,m,1\n")
+      #expect(!short.notes.contains("is taken for a quote"), "\(short)")
+      // And where more records are looked at than are counted.
+      let long = (0..<2000).map { "item \($0),\($0 % 3 == 0 ? sign : "m"),\($0)\n" }.joined()
+      let many = try Self.found("item,unit,length\n" + long)
+      #expect(many.place == "0: item|unit|length", "\(many)")
+      #expect(!many.notes.contains("is taken for a quote"), "\(many)")
     }
     // The usual quote is used, and correctly.
     let prices = (0..<20).map { "'b\($0)',\($0 % 3 == 0 ? "''" : "m"),\"$7,\(100 + $0).00\"\n" }
