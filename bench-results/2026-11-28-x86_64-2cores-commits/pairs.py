@@ -62,10 +62,10 @@ def clean():
     os.mkdir(scratch)
 
 
-def importing(path):
+def importing(path, *words):
     def once(programs):
         clean()
-        return run([f"{programs}/sheaf", "import", path, "--into", target, "--compact", "never", "--quiet"])[:2]
+        return run([f"{programs}/sheaf", "import", path, "--into", target, "--compact", "never", "--quiet", *words])[:2]
     return once
 
 
@@ -93,8 +93,9 @@ def compacting(path):
 cases = {}
 for name in ["integers", "nulls", "quoted"]:
     cases[f"import {name}"] = lambda name=name: importing(narrow(name))
-for name in ["apps"]:
+for name in ["apps", "flights6", "numbers", "small"]:
     cases[f"import {name}"] = lambda name=name: importing(os.path.join(folder, f"{name}.csv"))
+cases["import without flushes"] = lambda: importing(os.path.join(folder, "small.csv"), "--durability", "none")
 for durability in ["none", "group"]:
     words = ["single", "--durability", durability, "--rows", "20000"]
     cases[f"single {durability}, µs"] = lambda words=words: writing(*words)

@@ -153,6 +153,24 @@ import TestSupport
     #expect(try encoding(gaps) == .dictionary)
   }
 
+  /// Entries that are packed as digits take less than their spellings, also those that are no numbers.
+  @Test func dictionariesOfDigits() throws {
+    func column(_ entries: [String]) throws -> ColumnEncoding {
+      var random = SplitMix64(seed: 3)
+      let rows = (0..<1000).map { row in
+        Array(
+          entries[row < entries.count ? row : Int.random(in: 0..<entries.count, using: &random)]
+            .utf8)
+      }
+      return try encoding(rows.shuffled(using: &random).map { $0 as Spelling })
+    }
+    let numbers = (0..<260).map { "\(1000 + $0 * 7919 % 8999)" }
+    #expect(try column(numbers) == .dictionary)
+    // A number with zeros in front is none.
+    let zeros = (0..<15).map { "0\(100 + $0 * 53)" }
+    #expect(try column(Array(numbers[..<255]) + zeros) == .dictionary)
+  }
+
   /// Dictionaries of numbers are counted out beforehand, by the fewest bytes that they can take.
   @Test(arguments: Effort.seeds(1..<41))
   func dictionariesThatAreNotBegun(seed: UInt64) throws {

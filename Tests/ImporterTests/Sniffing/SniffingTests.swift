@@ -42,6 +42,10 @@ import Testing
       #expect(many.place == "0: item|unit|length", "\(many)")
       #expect(!many.notes.contains("is taken for a quote"), "\(many)")
     }
+    // Two of them in each record, with as many fields in all.
+    let sizes = (0..<20).map { "board \($0),\($0 % 7 + 1),',\($0 % 11),'\n" }
+    let inches = try Self.found(sizes.joined())
+    #expect(inches.place == "0: 5 columns", "\(inches)")
     // The usual quote is used, and correctly.
     let prices = (0..<20).map { "'b\($0)',\($0 % 3 == 0 ? "''" : "m"),\"$7,\(100 + $0).00\"\n" }
     let found = try Self.found("tag,unit,price\n" + prices.joined())
