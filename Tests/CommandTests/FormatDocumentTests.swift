@@ -13,14 +13,14 @@ struct FormatDocumentTests {
     let folder = TemporaryFolder()
     let path = folder.path("odd.sheaf")
     try OddDatabase.make(at: path, in: folder, seed: 1)
-    let before = try read(path, "odd", in: folder)
+    let before = try read(path, "odd")
     #expect(before.walk.contains("tree of 3 levels"))
     let overlays = before.walk.split(separator: "\n").filter { $0.hasPrefix("  overlay") }
     #expect(overlays.contains { !$0.contains(" 0 deleted") && !$0.contains(" 0 changed") })
     #expect(overlays.contains { $0.hasSuffix("by columns") })
     #expect(overlays.contains { $0.hasSuffix("changed") })
     try compact(path)
-    let after = try read(path, "odd", in: folder)
+    let after = try read(path, "odd")
     #expect(before.table == after.table)
   }
 
@@ -33,10 +33,10 @@ struct FormatDocumentTests {
     var options = ImportOptions(inputs: [folder.path("forms.csv")], database: path)
     options.compaction.mode = .never
     #expect(try Importer.run(options).imported == FormsDatabase.rowCount)
-    let imported = try read(path, "forms", in: folder)
+    let imported = try read(path, "forms")
     #expect(imported.table == csv)
     try compact(path)
-    let compacted = try read(path, "forms", in: folder)
+    let compacted = try read(path, "forms")
     #expect(compacted.table == csv)
     let forms = imported.forms.union(compacted.forms)
     let missing = FormsDatabase.wanted.subtracting(forms).sorted()
@@ -69,9 +69,8 @@ struct FormatDocumentTests {
       print(read(struct.pack("<B8H", 12, 0, 1, *[0] * 6) + b"th", (256 | 101 << 12).to_bytes(3, "little")))
       print(read(struct.pack("<B8H", 8, 1, 1, *[0] * 6) + b"eth", b"\\x01\\x00\\xff\\x21"))
       """
-    let folder = TemporaryFolder()
-    let result = try Python.run(["-c", program, Repository.path("scripts/sheaf-dump")], in: folder)
-    #expect(result.output == "defbc  abc\ndefbc  abc\nthe\nthe!\n", "\(result.error)")
+    let result = try Python.run(["-c", program, Repository.path("scripts/sheaf-dump")])
+    #expect(result.outputText == "defbc  abc\ndefbc  abc\nthe\nthe!\n", "\(result.errorText)")
   }
 
   @Test("The sample, imported and compacted")
@@ -84,9 +83,9 @@ struct FormatDocumentTests {
     options.limit = 9000
     options.compaction.mode = .never
     #expect(try Importer.run(options).imported == 9000)
-    let imported = try read(path, "googleplaystore", in: folder)
+    let imported = try read(path, "googleplaystore")
     try compact(path)
-    let compacted = try read(path, "googleplaystore", in: folder)
+    let compacted = try read(path, "googleplaystore")
     #expect(imported.table == compacted.table)
   }
 
@@ -95,11 +94,11 @@ struct FormatDocumentTests {
     let folder = TemporaryFolder()
     let path = folder.path("keys.sheaf")
     try makeKeys(at: path)
-    let before = try read(path, "keys", in: folder)
+    let before = try read(path, "keys")
     #expect(before.walk.contains("  key id, "))
     #expect(!before.walk.contains("  key id, 1 runs"))
     try compact(path)
-    let after = try read(path, "keys", in: folder)
+    let after = try read(path, "keys")
     #expect(after.walk.contains("  key id, 1 runs of 1120 entries"))
     #expect(before.table == after.table)
   }
@@ -131,10 +130,10 @@ struct FormatDocumentTests {
         if isCompacted { #expect(try database.compact().decision == .compacted) }
         try database.flush()
         #expect(try database.snapshot().record.format == format)
-        let walk = try Python.dump([path], in: folder)
-        #expect(walk.status == 0, "\(walk.error)")
-        #expect(walk.output.contains("  key text, n, "), "\(walk.output)")
-        #expect(walk.output.contains("  key x, "))
+        let walk = try Python.dump([path])
+        #expect(walk.status == 0, "\(walk.errorText)")
+        #expect(walk.outputText.contains("  key text, n, "), "\(walk.outputText)")
+        #expect(walk.outputText.contains("  key x, "))
       }
     }
     try database.close()
@@ -145,11 +144,11 @@ struct FormatDocumentTests {
     let folder = TemporaryFolder()
     let path = folder.path("indexes.sheaf")
     try makeIndexes(at: path)
-    let before = try read(path, "values", in: folder)
+    let before = try read(path, "values")
     #expect(before.walk.contains("  index text, "))
     #expect(!before.walk.contains("  index text, 1 runs"))
     try compact(path)
-    let after = try read(path, "values", in: folder)
+    let after = try read(path, "values")
     for type in ColumnType.allCases {
       #expect(after.walk.contains("  index \(type.name), 1 runs of 560 entries"), "\(after.walk)")
     }
@@ -200,13 +199,13 @@ struct FormatDocumentTests {
     for isCompacted in [false, true] {
       if isCompacted { #expect(try database.compact().decision == .compacted) }
       #expect(try texts() == before)
-      let walk = try Python.dump([path], in: folder)
-      #expect(walk.status == 0, "\(walk.error)")
-      #expect(walk.output.split(separator: "\n").count { $0.hasPrefix("kept version ") } == 5)
-      #expect(walk.output.contains("'second'") && walk.output.contains("made by 'round 0'"))
+      let walk = try Python.dump([path])
+      #expect(walk.status == 0, "\(walk.errorText)")
+      #expect(walk.outputText.split(separator: "\n").count { $0.hasPrefix("kept version ") } == 5)
+      #expect(walk.outputText.contains("'second'") && walk.outputText.contains("made by 'round 0'"))
       for (version, text) in before {
-        let dump = try Python.dump([path, "--at", "\(version)"], in: folder)
-        #expect(dump.output == text, "version \(version): \(dump.error)")
+        let dump = try Python.dump([path, "--at", "\(version)"])
+        #expect(dump.outputText == text, "version \(version): \(dump.errorText)")
       }
     }
     try database.close()
@@ -245,11 +244,11 @@ struct FormatDocumentTests {
     for isCompacted in [false, true] {
       if isCompacted { #expect(try database.compact().decision == .compacted) }
       #expect(try text() == before)
-      let walk = try Python.dump([path], in: folder)
-      #expect(walk.status == 0, "\(walk.error)")
-      #expect(walk.output.contains("3001 objects, made by 'a test'"))
-      #expect(walk.output.split(separator: "\n").count { $0.hasPrefix("pending table ") } == 2)
-      #expect(try Python.dump([path, "--pending", "a"], in: folder).output == before)
+      let walk = try Python.dump([path])
+      #expect(walk.status == 0, "\(walk.errorText)")
+      #expect(walk.outputText.contains("3001 objects, made by 'a test'"))
+      #expect(walk.outputText.split(separator: "\n").count { $0.hasPrefix("pending table ") } == 2)
+      #expect(try Python.dump([path, "--pending", "a"]).outputText == before)
     }
     try database.close()
   }
@@ -363,14 +362,14 @@ struct FormatDocumentTests {
     }
     database = try Database.open(path, options: options)
     try database.close()
-    let before = try read(path, "schema", in: folder)
+    let before = try read(path, "schema")
     #expect(before.walk.contains("schema version 70000\n"))
     #expect(before.walk.contains("not null c, default b'n\\xc3\\xa9'"))
     #expect(before.walk.contains(", default b'NaN'"))
     #expect(before.walk.contains("d, spelled 1.234,5, default b'1,5'\n"))
     #expect(before.walk.contains("e, spelled %d/%m/%Y or %B %d, %Y\n"))
     try compact(path)
-    let after = try read(path, "schema", in: folder)
+    let after = try read(path, "schema")
     #expect(before.table == after.table)
     #expect(!after.walk.contains("    column   2"))
   }
@@ -420,9 +419,9 @@ struct FormatDocumentTests {
     try #require(!places.isEmpty, "the text is not in the file")
     for place in places { bytes[place] ^= 1 }
     try folder.write("odd.sheaf", bytes)
-    let walk = try Python.dump([path], in: folder)
+    let walk = try Python.dump([path])
     #expect(walk.status == 1)
-    #expect(walk.error.contains("checksum"))
+    #expect(walk.errorText.contains("checksum"))
   }
 
   private struct Dump {
@@ -434,12 +433,12 @@ struct FormatDocumentTests {
   }
 
   /// Reads the file with the second reader, and expects what the engine exports.
-  private func read(_ path: String, _ table: String, in folder: TemporaryFolder) throws -> Dump {
-    let walk = try Python.dump([path, "--blocks"], in: folder)
-    #expect(walk.status == 0, "\(walk.error)")
-    #expect(walk.output.contains("sound: version"))
-    let csv = try Python.dump([path, "--csv", table], in: folder)
-    #expect(csv.status == 0, "\(csv.error)")
+  private func read(_ path: String, _ table: String) throws -> Dump {
+    let walk = try Python.dump([path, "--blocks"])
+    #expect(walk.status == 0, "\(walk.errorText)")
+    #expect(walk.outputText.contains("sound: version"))
+    let csv = try Python.dump([path, "--csv", table])
+    #expect(csv.status == 0, "\(csv.errorText)")
 
     let database = try Database.open(path, options: .init(access: .readOnly))
     var exported: [UInt8] = []
@@ -448,11 +447,11 @@ struct FormatDocumentTests {
     }
     let encodings = Set(try database.tableUse(table).columns.flatMap(\.encodings.keys))
     try database.close()
-    let isSame = csv.output == String(decoding: exported, as: UTF8.self)
+    let isSame = csv.outputText == String(decoding: exported, as: UTF8.self)
     #expect(isSame, "the reader and the engine differ on '\(table)'")
 
-    var reading = Dump(walk: walk.output, table: csv.output)
-    for line in walk.output.split(separator: "\n") where line.hasPrefix("    column") {
+    var reading = Dump(walk: walk.outputText, table: csv.outputText)
+    for line in walk.outputText.split(separator: "\n") where line.hasPrefix("    column") {
       let parts = line.split(separator: " bytes  ").last?.split(separator: ", ") ?? []
       guard let encoding = parts.first else { continue }
       reading.forms.insert(String(encoding))

@@ -6,11 +6,13 @@
 import Base
 import Engine
 import Synchronization
+import Testing
 
 /// Runs the built `sheaf` and collects what it prints.
 ///
-/// Made on `posix_spawn` rather than Foundation's `Process`: its pipes are closed on exec, so that
-/// tests that run at the same time do not hold each other's pipes open.
+/// Made on `posix_spawn` rather than Foundation's `Process`: its pipes are closed on exec from the
+/// beginning, so that what other tests start at the same time does not hold them open, and each wait
+/// has an end.
 ///
 ///     let result = try SheafProcess.run(["import", path, "--into", file])
 ///     let process = try SheafProcess(["import", "-", "--into", file])
@@ -65,11 +67,9 @@ final class SheafProcess {
     // Writing to a child that has ended must not end the tests.
     System.ignoreClosedPipes()
     let program = try other ?? Self.program()
-    Self.spawning.lock()
-    defer { Self.spawning.unlock() }
-    let (inputRead, inputWrite) = try Self.pipe()
-    let (outputRead, outputWrite) = try Self.pipe()
-    let (errorRead, errorWrite) = try Self.pipe()
+    let (inputRead, inputWrite) = try System.pipe()
+    let (outputRead, outputWrite) = try System.pipe()
+    let (errorRead, errorWrite) = try System.pipe()
     defer { for descriptor in [inputRead, outputWrite, errorWrite] { close(descriptor) } }
 
     #if canImport(Darwin)
@@ -112,8 +112,16 @@ final class SheafProcess {
     }
     identifier = started
     input = inputWrite
-    output = try Collector(outputRead)
-    error = try Collector(errorRead)
+    // `send` waits for room only for a while.
+    _ = fcntl(inputWrite, F_SETFL, fcntl(inputWrite, F_GETFL) | O_NONBLOCK)
+    do {
+      output = try Collector(outputRead)
+      error = try Collector(errorRead)
+    } catch {
+      kill(started, SIGKILL)
+      waitpid(started, nil, 0)
+      throw error
+    }
   }
 
   deinit {
@@ -122,14 +130,24 @@ final class SheafProcess {
     _ = finish()
   }
 
-  /// Writes to standard input. A program that has stopped reading is no error.
+  /// Writes to standard input. A program that has stopped reading is no error; one that reads
+  /// nothing for 240 seconds is.
   func send(_ bytes: [UInt8]) throws {
     guard let input else { return }
-    try bytes.withUnsafeBytes { raw in
-      do throws(SystemError) {
-        try System.write(input, raw, path: "standard input of sheaf")
-      } catch {
-        if !error.isClosedPipe { throw error }
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
+      if count > 0 {
+        sent += count
+        continue
+      }
+      guard count < 0, errno == EAGAIN || errno == EINTR else {
+        if errno == EPIPE { return }
+        throw Failure(description: "standard input of \(identifier): error \(errno)")
+      }
+      var request = pollfd(fd: input, events: Int16(POLLOUT), revents: 0)
+      guard errno == EINTR || poll(&request, 1, 240_000) != 0 else {
+        throw Failure(description: "process \(identifier) does not read its standard input")
       }
     }
   }
@@ -199,8 +217,9 @@ final class SheafProcess {
     }
     closeInput()
     isFinished = true
-    output.finish()
-    error.finish()
+    for pipe in [output, error] where !pipe.finish() {
+      Issue.record("what process \(identifier) has started holds its output open")
+    }
     let raw = ending ?? 0
     let number = raw & 0x7F
     return Result(
@@ -247,29 +266,17 @@ final class SheafProcess {
     }
     return variables + added.map { "\($0.key)=\($0.value)" }
   }
-
-  /// A pipe whose ends no other child inherits: `spawning` is held until they are marked.
-  private static func pipe() throws -> (read: Int32, write: Int32) {
-    var ends: [Int32] = [0, 0]
-    #if canImport(Darwin)
-      let failed = Darwin.pipe(&ends) != 0
-    #else
-      let failed = Glibc.pipe(&ends) != 0
-    #endif
-    if failed { throw Failure(description: "no pipe: error \(errno)") }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    return (ends[0], ends[1])
-  }
-
-  private static let spawning = Lock()
 }
 
 /// Reads one pipe to its end on a thread of its own.
 private final class Collector {
   private final class State: Sendable {
     let bytes = LockedBytes()
-    /// Stop after so many bytes.
+    /// Stop after so many bytes, and when there is nothing more after a moment.
     let limit = Atomic<Int>(.max)
+    let isOver = Atomic<Bool>(false)
+    /// Whether somebody can still write.
+    let isHeld = Atomic<Bool>(true)
   }
 
   private let state = State()
@@ -280,19 +287,33 @@ private final class Collector {
     thread = try Thread(name: "collector") {
       var piece = [UInt8](repeating: 0, count: 64 << 10)
       while state.bytes.count < state.limit.load(ordering: .relaxed) {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // Not before: what the program has written is there.
+        let isOver = state.isOver.load(ordering: .acquiring)
+        if poll(&request, 1, isOver ? 20_000 : 50) == 0 {
+          if isOver { return System.close(descriptor) }
+          continue
+        }
         let count = piece.withUnsafeMutableBytes {
           (try? System.read(descriptor, into: $0, path: "pipe")) ?? 0
         }
         if count == 0 { break }
         state.bytes.append(piece[..<count])
       }
+      state.isHeld.store(false, ordering: .releasing)
       System.close(descriptor)
     }
   }
 
   var bytes: [UInt8] { state.bytes.all }
   func close(after count: Int) { state.limit.store(count, ordering: .relaxed) }
-  func finish() { thread.join() }
+
+  /// Reads to the end, when the program has ended; false if others can still write after 20 seconds.
+  func finish() -> Bool {
+    state.isOver.store(true, ordering: .releasing)
+    thread.join()
+    return !state.isHeld.load(ordering: .acquiring)
+  }
 }
 
 private final class LockedBytes: @unchecked Sendable {

@@ -100,7 +100,7 @@ final class ModelImport: Sendable {
           changed: $0 == .replace ? input.tableColumns : input.columns, overridesIdentity: false,
           hasRowTriggers: false)
       })
-    try claims.settle(options: "o", claim)
+    try claims.settle(options: LoadDigest(whole: "o", given: nil), claim)
     let work = try ClaimedLoad(
       plan, claim, claims, lanes: input.policy == nil ? lanes : 1,
       RejectBudget(.count(input.outcome(ranges.count).rejected.count), rejected: 0))

@@ -99,6 +99,13 @@ package final class PostgreSQLServer {
   private static let prefix =
     isRoot ? "setpriv --reuid=\(nobody) --regid=\(nobody) --clear-groups " : ""
 
+  #if canImport(Darwin)
+    private static let undeaf = ""
+  #else
+    /// What a shell starts in the background ignores SIGQUIT, until it is so far that it has a handler.
+    private static let undeaf = "env --default-signal=QUIT "
+  #endif
+
   private func initialize(_ authentication: String) throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     if Self.isRoot { chown(folder, Self.nobody, Self.nobody) }
@@ -140,15 +147,15 @@ package final class PostgreSQLServer {
     for _ in 0..<50 {
       let (reading, writing) = try System.pipe()
       let script =
-        "cd /; \(command) > \(folder)/log 2>&1 < /dev/null & echo $!; read end; told=$?; kill -QUIT $!; wait "
-        + "$!; [ $told -eq 0 ] || rm -rf \(folder)"
+        "cd /; \(Self.undeaf)\(command) > \(folder)/log 2>&1 < /dev/null & echo $!; read end; told=$?; kill "
+        + "-QUIT $!; wait $!; [ $told -eq 0 ] || rm -rf \(folder)"
       let child = try System.start("sh", ["-c", script], input: reading)
       System.close(reading)
       (leash, keeper) = (writing, child)
       process = Int32(Self.line(child.output)) ?? 0
       for _ in 0..<200 {
         if Sockets.isListening(port), (try? query("SELECT 1")) == [["1"]] { return }
-        if !System.processIsAlive(process) { break }
+        if hasEnded { break }
         System.sleep(milliseconds: 50)
       }
       stop()
@@ -156,6 +163,13 @@ package final class PostgreSQLServer {
     }
     let log = (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? ""
     throw Failure(description: "postgres does not start: \(log.suffix(500))")
+  }
+
+  /// Whether its first process has ended; the keeper waits for it only at the end.
+  private var hasEnded: Bool {
+    if !System.processIsAlive(process) { return true }
+    let state = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+    return state.contains(") Z ")
   }
 
   private static func line(_ descriptor: Int32) -> String {
@@ -211,7 +225,7 @@ package final class PostgreSQLServer {
     try Data(statements.utf8).write(to: URL(fileURLWithPath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
     let result = Self.run(
-      "PGPASSWORD=sheaf \(programs)/psql -XqAt -F '\u{1F}' -R '\u{1E}' -v ON_ERROR_STOP=1 -f \(path) "
+      "PGPASSWORD=sheaf PGCONNECT_TIMEOUT=20 PGOPTIONS='-c statement_timeout=120s' \(programs)/psql -XqAt -F '\u{1F}' -R '\u{1E}' -v ON_ERROR_STOP=1 -f \(path) "
         + "'\(address())' 2>&1")
     guard result.status == 0 else { throw Failure(description: result.output) }
     if result.output.isEmpty || result.output == "\n" { return [] }

@@ -37,7 +37,7 @@ final class InputLoad {
     let matched = try ServerMatch(opened, options, table, server: target.shown)
     plan = ImportPlan(file, opened, matched.match, options, columns: matched.columns, encodes: true)
     tally = PieceTally(plan, options)
-    try claims.settle(options: matched.digest(file, opened, options), claim)
+    try claims.settle(options: matched.digest(opened, options), claim)
     let policy = run.options.conflictPolicy
     load = LoadPlan(
       target: target, engine: claims.engine, tables: claims.tables, table: table.qualified,

@@ -130,11 +130,9 @@ struct ServerMatch {
   }
 
   /// A digest of everything that decides how a record of the input is loaded.
-  func digest(_ file: InputFile, _ opened: InputPlanner.Opened, _ options: ImportOptions) -> String
-  {
+  func digest(_ opened: InputPlanner.Opened, _ options: ImportOptions) -> LoadDigest {
     var writer = ByteWriter()
-    writer.append(
-      InputPlanner(options: options, path: file.path).optionsDigest(opened, keys: options.keys))
+    writer.append(OptionsDigest(options: options).whole(opened, keys: options.keys))
     writer.append(UInt64(bitPattern: Int64(options.limit ?? -1)))
     // Without the columns for surplus fields: other inputs may add some.
     for column in columns[..<ownCount] {
@@ -146,6 +144,8 @@ struct ServerMatch {
         writer.append(String(decoding: null, as: UTF8.self))
       }
     }
-    return RangeChecksum.text(Checksum.of(writer.bytes))
+    return LoadDigest(
+      whole: RangeChecksum.text(Checksum.of(writer.bytes)),
+      given: OptionsDigest(options: options).given)
   }
 }

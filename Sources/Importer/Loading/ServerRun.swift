@@ -23,6 +23,8 @@ struct ServerRun {
   let bytesTotal: Int?
   /// Inputs that another process was loading.
   private var others: Set<Int> = []
+  /// The inputs that are left out though they were imported with other options.
+  private var passedWithOthers: [String] = []
   /// The only input, if it is a table of a Sheaf file.
   let table: TableInput?
 
@@ -207,6 +209,7 @@ struct ServerRun {
         try waiting.pause(files[first].name, owner, server: target.shown)
       }
     }
+    report.notes += OptionsDigest.notes(ofOthers: passedWithOthers)
   }
 
   /// Returns whether any record replaces those that `truncate` removes.
@@ -309,6 +312,9 @@ struct ServerRun {
       record: end.records, byteOffset: end.byte, isComplete: true)
     if report.resumedAt == nil { report.resumedAt = point }
     report.files.append(.init(path: file.path, resumedAt: point))
+    if let given = end.given, given != OptionsDigest(options: options).given {
+      passedWithOthers.append(file.name)
+    }
   }
 
   private mutating func compare(_ index: Int, _ input: ServerInput, _ end: InputClaims.End) throws {

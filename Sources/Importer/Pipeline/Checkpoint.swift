@@ -18,6 +18,8 @@ struct Checkpoint: Sendable, Equatable {
   /// A digest of the options that decide how a record is imported. An import with another digest cannot
   /// resume.
   var options: UInt64
+  /// A digest of the options as they were given for a complete import; 0 in one of an older version of Sheaf.
+  var given = 0
   /// The offset of the next record in the decompressed input.
   var byteOffset: Int
   /// The checksum of all bytes before that, by which an input is recognized.
@@ -51,10 +53,11 @@ struct Checkpoint: Sendable, Equatable {
     self.line = line
   }
 
-  /// The checkpoint in its stored form, in which only an unfinished import has classes.
+  /// The checkpoint in its stored form, in which only an unfinished import has classes, and only a complete
+  /// one the digest of the given options.
   var asStored: Checkpoint {
     var copy = self
-    if isComplete { copy.classes = [] }
+    if isComplete { copy.classes = [] } else { copy.given = 0 }
     return copy
   }
 }
@@ -67,8 +70,10 @@ extension Checkpoint {
   /// The name of the note for complete imports, which batches need not write.
   static let completeNote = "imported"
   private static let version: UInt8 = 4
-  /// The version with the number of filtered records after the path; written only if that is not 0.
+  /// The versions with the number of filtered records after the path, and with the digest of the given
+  /// options after that; each is written only if something of it is not 0.
   private static let filteredVersion: UInt8 = 5
+  private static let givenVersion: UInt8 = 6
   /// The version without paths and without checksums of rejects files.
   private static let earlierVersion: UInt8 = 3
 
@@ -77,11 +82,13 @@ extension Checkpoint {
   ///   the highest bit set in all bytes but the last: size + 1 or 0 · byte offset · line · records
   ///   · rejected · updated · skipped · unchanged · number of the rejects file · its length ·
   ///   length of the reasons · number of columns · then the checksum of both files 8 · a byte of
-  ///   classes for each column · the path's number of bytes, and they · in version 5: filtered
+  ///   classes for each column · the path's number of bytes, and they · from version 5 on: filtered ·
+  ///   in version 6: the digest of the given options
   static func encode(_ checkpoints: [Checkpoint]) -> [UInt8] {
     var writer = ByteWriter(capacity: 256)
-    let hasFiltered = checkpoints.contains { $0.filtered > 0 }
-    writer.append(hasFiltered ? filteredVersion : version)
+    let hasGiven = checkpoints.contains { $0.isComplete && $0.given != 0 }
+    let hasFiltered = hasGiven || checkpoints.contains { $0.filtered > 0 }
+    writer.append(hasGiven ? givenVersion : hasFiltered ? filteredVersion : version)
     writer.append(UInt32(checkpoints.count))
     for checkpoint in checkpoints {
       writer.append(checkpoint.input.name)
@@ -100,6 +107,7 @@ extension Checkpoint {
       writer.append(number: checkpoint.input.path.utf8.count)
       writer.append(Array(checkpoint.input.path.utf8))
       if hasFiltered { writer.append(number: checkpoint.filtered) }
+      if hasGiven { writer.append(number: checkpoint.isComplete ? checkpoint.given : 0) }
     }
     return writer.bytes
   }
@@ -109,13 +117,11 @@ extension Checkpoint {
       do {
         var reader = ByteReader(buffer)
         let found = try reader.read(UInt8.self, "version")
-        guard (earlierVersion...filteredVersion).contains(found) else { return nil }
+        guard (earlierVersion...givenVersion).contains(found) else { return nil }
         // No memory is reserved for a stored number: each checkpoint must exist.
         var checkpoints: [Checkpoint] = []
         for _ in 0..<(try reader.read(UInt32.self, "number")) {
-          checkpoints.append(
-            try Checkpoint(
-              &reader, isEarlier: found == earlierVersion, hasFiltered: found == filteredVersion))
+          checkpoints.append(try Checkpoint(&reader, version: found))
         }
         return reader.remaining == 0 ? checkpoints : nil
       } catch {
@@ -124,9 +130,8 @@ extension Checkpoint {
     }
   }
 
-  private init(
-    _ reader: inout ByteReader, isEarlier: Bool, hasFiltered: Bool
-  ) throws(DecodingFailure) {
+  private init(_ reader: inout ByteReader, version: UInt8) throws(DecodingFailure) {
+    let isEarlier = version == Self.earlierVersion
     input = Origin(name: try reader.read(UInt64.self, "name"))
     checksum = try reader.read(UInt64.self, "checksum")
     options = try reader.read(UInt64.self, "options")
@@ -157,7 +162,8 @@ extension Checkpoint {
       let length = try reader.readNumber()
       input.path = String(decoding: try reader.readBytes(length, "path"), as: UTF8.self)
     }
-    if hasFiltered { filtered = try reader.readNumber() }
+    if version >= Self.filteredVersion { filtered = try reader.readNumber() }
+    if version >= Self.givenVersion { given = try reader.readNumber() }
     guard rejected + updated + skipped + unchanged + filtered <= records else {
       throw DecodingFailure(what: "counts that contradict each other", offset: reader.offset)
     }

@@ -358,15 +358,15 @@ struct InputClaims {
   /// Stores the options of an input, or compares them with those that it was begun with.
   ///
   /// - Throws: `ServerError`; `ImportError.cannotResume`.
-  func settle(options: String, _ claim: InputClaim) throws {
+  func settle(options: LoadDigest, _ claim: InputClaim) throws {
     let found = try session.use { connection in
       try connection.run(
-        "UPDATE \(tables.input) SET options = coalesce(options, \(SQLText.literal(options))) WHERE input = "
-          + "\(key(claim.input)) AND epoch = \(claim.epoch) RETURNING options"
+        "UPDATE \(tables.input) SET options = coalesce(options, \(SQLText.literal(options.text))) WHERE "
+          + "input = \(key(claim.input)) AND epoch = \(claim.epoch) RETURNING options"
       ).last?.rows.first?[0]
     }
     guard let found else { throw Fenced.error(session.target.shown, claim.input.name) }
-    if found != options {
+    if LoadDigest(found)?.whole != options.whole {
       throw ImportError.cannotResume(
         path: claim.input.name,
         reason:
@@ -402,6 +402,9 @@ struct InputClaims {
   /// The facts kept about an input that is done.
   struct End {
     let records: Int
+    /// `OptionsDigest.given` of the options with which it was imported; nil if that was by an older version
+    /// of Sheaf.
+    let given: Int?
     let size: Int?
     /// The checksum of its first bytes when it was imported.
     let checksum: String?
@@ -416,7 +419,7 @@ struct InputClaims {
   func end(_ input: ServerInput) throws -> End {
     let row = try session.use { connection in
       try connection.run(
-        "SELECT records, size, checksum, byte_end, digest FROM \(tables.input) WHERE input = "
+        "SELECT records, size, checksum, byte_end, digest, options FROM \(tables.input) WHERE input = "
           + "\(key(input)) AND done"
       ).last?.rows.first
     }
@@ -429,8 +432,8 @@ struct InputClaims {
         "\(session.target.shown): somebody has changed what is known of \(input.name); try again")
     }
     return End(
-      records: records, size: row.int(1), checksum: row[2], byte: byte,
-      digest: digest)
+      records: records, given: row[5].flatMap(LoadDigest.init)?.given, size: row.int(1),
+      checksum: row[2], byte: byte, digest: digest)
   }
 
   /// Records that the whole input is in the table: checks the number and the sums of its ranges, in a

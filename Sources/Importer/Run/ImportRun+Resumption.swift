@@ -32,10 +32,11 @@ extension ImportRun {
     case .fresh, .changed:
       let match = try TableMatch(
         opened, truncationIsDue ? options : options.withoutTruncation, table: table)
-      let checkpoint = Checkpoint(
+      var checkpoint = Checkpoint(
         input: file.inputIdentity, options: digest,
         byteOffset: opened.splitter.byteOffset, checksum: opened.splitter.checksum.value,
         line: opened.splitter.line)
+      checkpoint.given = given
       return Start(
         checkpoint: checkpoint, known: nil, schema: table?.schema, match: match, types: match.types)
     }
@@ -54,7 +55,7 @@ extension ImportRun {
     var checkpoint = own
     checkpoint.input = file.inputIdentity
     checkpoint.isComplete = false
-    checkpoint.options = digest
+    (checkpoint.options, checkpoint.given) = (digest, given)
     var types = match.types.resuming(own.classes)
     try types.settle([]) { index in
       guard let table, let column = table.schema.columnIDs.firstIndex(of: match.identifier(index))
@@ -76,6 +77,7 @@ extension ImportRun {
     resumed(file, checkpoint, isComplete: true)
     truncationIsDue = false
     if checkpoint.input.name != file.key { noteTwin(file, checkpoint, isLeftOut: true) }
+    if checkpoint.given != 0, checkpoint.given != given { passedWithOthers.append(file.name) }
     try noteShortage(file, checkpoint.rejects)
     if let rejects { rejectFiles.add(checkpoint, to: rejects) }
   }

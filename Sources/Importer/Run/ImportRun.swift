@@ -23,6 +23,9 @@ struct ImportRun {
   var transaction: ImportTransaction?
   /// True when the version that `resume` has read is durable.
   var isConfirmed = false
+  /// A digest of the options, and the inputs that are left out though they were imported with others.
+  let given: Int
+  var passedWithOthers: [String] = []
   /// The checkpoints in the table, and their version.
   private var remembered: (version: UInt64, memory: InputMemory)?
   /// The classes of the columns' values, by column number, as far as this run knows them.
@@ -42,6 +45,7 @@ struct ImportRun {
     var options = options
     options.begun = ImportOptions.now
     self.options = options
+    given = OptionsDigest(options: options).given
     guard !options.inputs.isEmpty else {
       throw ImportError.invalidOption("name at least one CSV file, or - for standard input")
     }
@@ -200,6 +204,7 @@ struct ImportRun {
         report.files.append(.init(path: files[index].path))
       }
     }
+    report.notes += OptionsDigest.notes(ofOthers: passedWithOthers)
     try deleteMissing(database)
     if report.isInterrupted, options.isOneTransaction {
       takeBack()
@@ -272,7 +277,7 @@ struct ImportRun {
     if report.dialect == nil { report.dialect = opened.report }
     note(opened.told(options) { tableSchema?.index(of: $0) != nil }, file)
     let keys = try keys(of: state.contents)
-    let digest = InputPlanner(options: options, path: file.path).optionsDigest(opened, keys: keys)
+    let digest = OptionsDigest(options: options).whole(opened, keys: keys)
     let rejects = rejectFiles.choice(
       of: file.path, header: opened.headerLine, encoding: opened.encoding)
     guard let start = try start(file, &opened, digest, state, rejects) else {

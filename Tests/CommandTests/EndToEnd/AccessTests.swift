@@ -158,13 +158,7 @@ import Testing
     let place = bench.path("mounted.sheaf")
     try bench.write("mounted.sheaf", "")
     func mount(_ words: String...) -> Bool {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = words
-      process.standardError = FileHandle.nullDevice
-      guard (try? process.run()) != nil else { return false }
-      process.waitUntilExit()
-      return process.terminationStatus == 0
+      (try? SheafProcess.run(words, program: "/usr/bin/env"))?.status == 0
     }
     guard getuid() == 0, mount("mount", "--bind", bench.database, place) else {
       print("skipped: root and bind mounts are needed")

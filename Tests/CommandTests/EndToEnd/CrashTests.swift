@@ -295,7 +295,8 @@ import TestSupport
     ])
     var counts = Set<Int>()
     var last = 0
-    while process.isRunning {
+    let deadline = System.monotonicNanoseconds + 240_000_000_000
+    while process.isRunning, System.monotonicNanoseconds < deadline {
       guard let database = try? Database.open(bench.database, options: .init(access: .readOnly))
       else { continue }
       for _ in 0..<200 {

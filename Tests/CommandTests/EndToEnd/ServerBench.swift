@@ -63,11 +63,17 @@ final class ServerBench {
 
   /// Waits until the table has taken all rows before the gate.
   func awaitGate(_ count: Int) throws {
-    for _ in 0..<3000 {
-      if Int(try value("SELECT count(*) FROM t")) ?? 0 >= count { return }
+    try self.await("SELECT (count(*) >= \(count))::int FROM t")
+  }
+
+  /// Waits until a query's value is not 0, for a minute at most and as long as `mayCome`.
+  func await(_ question: String, while mayCome: () -> Bool = { true }) throws {
+    let deadline = System.monotonicNanoseconds + 60_000_000_000
+    while System.monotonicNanoseconds < deadline, mayCome() {
+      if try value(question) != "0" { return }
       System.sleep(milliseconds: 20)
     }
-    Issue.record("there are never \(count) rows")
+    Issue.record("it never becomes other than 0: \(question)")
   }
 
   func openGate() throws { _ = try query("DELETE FROM gate") }

@@ -106,7 +106,7 @@ import Testing
       }
     }
     let isOpen = "SELECT count(*) FROM pg_stat_activity WHERE application_name = \(name)"
-    while try bench.value(isOpen) == "0" { System.sleep(milliseconds: 20) }
+    try bench.await(isOpen) { !wasEnded.withLock { $0 } }
     let second = try SheafProcess.run(bench.words(["b.csv"], Self.truncate + ["--wait", "1"]))
     #expect(second.status == 0, "\(second.errorText)")
     stopped.join()

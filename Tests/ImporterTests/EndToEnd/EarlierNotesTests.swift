@@ -66,7 +66,9 @@ import Testing
     let snapshot = try database.snapshot()
     #expect(ImportNotes.problems(snapshot) == [])
     for note in [Checkpoint.note, Checkpoint.completeNote] {
-      if let bytes = try snapshot.table("t").note(note) { #expect(bytes.first == 4) }
+      if let bytes = try snapshot.table("t").note(note) {
+        #expect(bytes.first == (note == Checkpoint.note ? 4 : 6))
+      }
     }
   }
 

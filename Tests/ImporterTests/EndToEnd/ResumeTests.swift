@@ -132,6 +132,48 @@ import TestSupport
     #expect(difference == nil, "\(difference ?? "") in \(runs) runs")
   }
 
+  @Test(
+    "Complete inputs that were imported with other options are left out, and named",
+    arguments: [1, 3])
+  func otherOptions(count: Int) throws {
+    let folder = try ImportFolder()
+    for index in 0..<count {
+      try folder.write("\(index).csv", Array("a,b\n1,x\n\(10 + index),y\n".utf8))
+    }
+    func again(_ change: (inout ImportOptions) throws -> Void) throws -> [String] {
+      let inputs = (0..<count).map { folder.path("\($0).csv") }
+      var options = ImportOptions(inputs: inputs, database: folder.database)
+      options.resume = true
+      options.filter = try RecordRule("a < 5")
+      try change(&options)
+      let report = try Importer.run(options)
+      #expect(report.imported == 0 || report.resumedAt == nil)
+      return report.notes.filter { $0.contains("other options") }
+    }
+    #expect(try again { _ in } == [])
+    #expect(try again { _ in } == [])
+    // Defaults may be spelled out, and what says nothing of records may differ.
+    #expect(
+      try again {
+        $0.batchSize = .records(7)
+        $0.durability = .none
+      } == [])
+    let changes: [(inout ImportOptions) throws -> Void] = [
+      { $0.filter = nil }, { $0.filter = try RecordRule("a < 50") }, { $0.columns = ["a"] },
+      { $0.nulls = ["x"] }, { $0.rules = [try RecordRule("a > 0")] }, { $0.delimiter = ";" },
+      { $0.header = .absent }, { $0.trimsFields = true }, { $0.renames = ["a": "c"] },
+    ]
+    for (index, change) in changes.enumerated() {
+      let notes = try again(change)
+      #expect(notes.count == 1, "change \(index)")
+      #expect(notes.first?.contains(count == 1 ? "0.csv was" : "0.csv and 2 more were") == true)
+    }
+    // What an import without `resume` does counts.
+    #expect(try again { ($0.filter, $0.resume, $0.truncate) = (nil, false, true) } == [])
+    #expect(try again { $0.filter = nil } == [])
+    #expect(try again { _ in }.count == 1)
+  }
+
   /// Bytes behind a rejected last record may belong to it, even behind a line end.
   @Test func grownBehindAReject() throws {
     for (input, isRefused) in [("a,b\n1,2\n3\n", true), ("a,b\n3\n1,2\n", false)] {
