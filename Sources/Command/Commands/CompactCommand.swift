@@ -121,6 +121,8 @@ enum CompactCommand {
       throw CommandError(
         Interrupt.status ?? .interrupted,
         "\(path): interrupted; the file is as it was, run the command again to compact it")
+    } catch EngineError.system(let error) where copy == nil && error.operation == "open" {
+      throw CommandError.creation(error)
     }
     let seconds = Double(System.monotonicNanoseconds - began) / 1e9
     return try report(result, path, seconds, copy: copy, arguments, output, log)

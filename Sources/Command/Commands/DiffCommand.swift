@@ -53,8 +53,9 @@ enum DiffCommand {
         StandardError.line("sheaf diff: \(path): opened in spite of damage: \(note)")
       }
       let new = try snapshot(try arguments.value(to), database)
-      let old = try earlier(try arguments.value(from), new, database, path)
-      let pairs = try pairs(old, new, try arguments.value(table))
+      let name = try arguments.value(table)
+      let old = try earlier(try arguments.value(from), new, of: name, database, path)
+      let pairs = try pairs(old, new, name)
       let printer = DiffPrinter(
         try arguments.required(format), isSummary: arguments.isSet(summary), output)
       // Before the header: nothing is printed when the filter does not fit one of the tables.
@@ -74,10 +75,14 @@ enum DiffCommand {
   }
 
   private static func earlier(
-    _ name: String?, _ new: Snapshot, _ database: Database, _ path: String
+    _ name: String?, _ new: Snapshot, of table: String?, _ database: Database, _ path: String
   ) throws -> Snapshot {
     if let name { return try database.snapshot(at: VersionName(name)) }
-    guard let kept = try database.keptVersions().last(where: { $0.number < new.version }) else {
+    let isHalf = try ImportRuns.halves(database, table: table)
+    let kept = try database.keptVersions().last {
+      try $0.number < new.version && !isHalf($0.number)
+    }
+    guard let kept else {
       throw CommandError.usage(
         "\(path): no version before \(new.version) is kept; sheaf keep has imports keep them")
     }

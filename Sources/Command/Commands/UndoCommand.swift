@@ -55,6 +55,7 @@ enum UndoCommand {
       do {
         return try database.restore(
           name.map { VersionName($0) }, scope,
+          passingOver: ImportRuns.halves(database, table: tableName),
           describedAs: "sheaf undo\(name.map { " --to \($0)" } ?? "")")
       } catch EngineError.otherChanges(_, let since, let changes) {
         throw CommandError(

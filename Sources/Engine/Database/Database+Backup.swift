@@ -124,7 +124,9 @@ extension Database {
         func check() throws {
           if there != nil, try !isDatabase(at: path) { throw SystemError.isExisting(path) }
           if there != nil, !replacing {
-            try checkReplaceable(path, by: snapshot.record, parts.pipeline.identity)
+            try checkReplaceable(
+              path, by: snapshot.record, CopiedBlocks.line(of: snapshot.catalogue),
+              parts.pipeline.identity)
           }
         }
         try check()
@@ -157,11 +159,16 @@ extension Database {
   }
 
   private static func checkReplaceable(
-    _ path: String, by record: VersionRecord, _ identity: DatabaseIdentity
+    _ path: String, by record: VersionRecord, _ line: CopiedBlocks.Line,
+    _ identity: DatabaseIdentity
   ) throws {
     let found: Recovery
+    let own: CopiedBlocks.Line
     do {
-      found = try Recovery.runAmongWriters(FileStorage(path: path, mode: .readOnly))
+      let storage = try FileStorage(path: path, mode: .readOnly)
+      found = try Recovery.runAmongWriters(storage)
+      own = try CopiedBlocks.line(
+        of: VersionRoots(found.record, BlockReader(storage: storage)).catalogue)
     } catch {
       throw EngineError.otherDatabase(
         path: path, reason: "whether it is newer than the copy cannot be told (\(error))")
@@ -175,6 +182,12 @@ extension Database {
         reason:
           "it has version \(found.record.version), and the copy version \(record.version): what was written "
           + "since would be lost")
+    }
+    if let parting = own.parting(from: line), found.record.version > parting {
+      throw EngineError.otherDatabase(
+        path: path,
+        reason: "it has gone another way than the copy since version \(parting), and has version "
+          + "\(found.record.version): what was written since would be lost")
     }
   }
 
@@ -207,7 +220,9 @@ extension Database {
         try VersionRoots($0, parts.blocks)
       }
       let known = try memory.blocks(of: versions, parts.blocks)
-      memory = CopiedBlocks(memory, version: record.version, root: record.root.checksum)
+      memory = CopiedBlocks(
+        memory, version: record.version, root: record.root.checksum,
+        line: try CopiedBlocks.line(of: copy.source.catalogue))
       var transfer = BlockTransfer(
         copy.blocks, state.writer, known: known, in: parts.blocks,
         end: UInt64(state.space.pageCount * Layout.pageBytes), shouldStop: copy.shouldStop)
@@ -261,6 +276,13 @@ extension Database {
     {
       // The database was restored from this copy, which has not been written to since.
       return memory
+    }
+    let line = try CopiedBlocks.line(of: source.catalogue)
+    if let parting = memory.line.parting(from: line), base > parting {
+      throw EngineError.otherDatabase(
+        path: path,
+        reason: "it has version \(base), and since version \(parting) they have gone different "
+          + "ways: what the copy alone has would be lost")
     }
     guard record.version > base || (record.version == base && record.root.checksum == memory.root)
     else {

@@ -37,6 +37,7 @@ extension Database {
   ///   - name: the version. Nil: the newest kept version whose objects or columns differ from the present
   ///     ones; if there is none, the newest one with notes about other inputs.
   ///   - scope: the tables that return.
+  ///   - passesOver: whether an unnamed version is not meant, such as one with half of an import.
   ///   - what: the description of the new version; see `WriteTransaction.describe(_:)`.
   /// - Complexity: O(tables); objects are neither read nor written.
   /// - Throws: `EngineError.noSuchVersion`, `.noSuchTable`; `.otherChanges` when several tables have changed
@@ -44,7 +45,8 @@ extension Database {
   ///   `.unchanged` when nothing differs, or the name means the newest version; the errors of `write`.
   @discardableResult
   public func restore(
-    _ name: VersionName? = nil, _ scope: RestoreScope = .onlyChanged, describedAs what: String = ""
+    _ name: VersionName? = nil, _ scope: RestoreScope = .onlyChanged,
+    passingOver passesOver: (UInt64) throws -> Bool = { _ in false }, describedAs what: String = ""
   ) throws -> RestoreResult {
     let transaction = try beginWrite()
     let state = transaction.state
@@ -52,7 +54,7 @@ extension Database {
     let version: UInt64
     let tables: [TableStep]
     do {
-      version = try state.version(of: name, scope)
+      version = try state.version(of: name, scope, passesOver)
       tables = try state.checkRestoring(version, scope)
       try transaction.describe(what)
       try state.keepBase(isAutomatic: true)
@@ -76,7 +78,9 @@ extension Database {
 
 extension TransactionState {
   /// Finds the kept version that a name means.
-  fileprivate func version(of name: VersionName?, _ scope: RestoreScope) throws -> UInt64 {
+  fileprivate func version(
+    of name: VersionName?, _ scope: RestoreScope, _ passesOver: (UInt64) throws -> Bool
+  ) throws -> UInt64 {
     let history = try history()
     func missing(_ name: VersionName) -> EngineError {
       .noSuchVersion(
@@ -87,7 +91,8 @@ extension TransactionState {
       // A repeated import may have changed only the notes about its input.
       for ofObjectsAlone in [true, false] {
         for root in history.kept.reversed()
-        where try !steps(since: root.record.version, scope, ofObjectsAlone: ofObjectsAlone).isEmpty
+        where try !passesOver(root.record.version)
+          && !steps(since: root.record.version, scope, ofObjectsAlone: ofObjectsAlone).isEmpty
         {
           return root.record.version
         }

@@ -30,15 +30,25 @@ package struct RestoreNote: Sendable, Equatable {
   /// - Throws: `EngineError.damaged`.
   package static func list(_ snapshot: Snapshot) throws -> [RestoreNote] {
     var notes: [RestoreNote] = []
-    try snapshot.ownTable(purpose)?.forEachRow { row in
-      guard case .text(let table)? = row["table"], case .int(let restored)? = row["restored"],
-        case .int(let version)? = row["version"]
-      else { return }
-      notes.append(
-        RestoreNote(
-          table: table, restored: UInt64(clamping: restored), version: UInt64(clamping: version)))
+    try snapshot.ownTable(purpose)?.forEachRow { notes += RestoreNote($0).map { [$0] } ?? [] }
+    return notes
+  }
+
+  /// The kept notes in a transaction, oldest first.
+  package static func list(_ transaction: borrowing WriteTransaction) throws -> [RestoreNote] {
+    var notes: [RestoreNote] = []
+    try transaction.ownTable(purpose, columns: nil)?.forEachRow {
+      notes += RestoreNote($0).map { [$0] } ?? []
     }
     return notes
+  }
+
+  private init?(_ row: Row) {
+    guard case .text(let table)? = row["table"], case .int(let restored)? = row["restored"],
+      case .int(let version)? = row["version"]
+    else { return nil }
+    self.init(
+      table: table, restored: UInt64(clamping: restored), version: UInt64(clamping: version))
   }
 
   /// Adds notes about tables that return to a kept version in a transaction.

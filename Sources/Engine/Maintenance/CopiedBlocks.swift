@@ -19,10 +19,26 @@ struct CopiedBlocks {
   private(set) var version: UInt64
   /// The checksum of its catalogue.
   private(set) var root: UInt64
+  /// The line of versions to which that version belongs.
+  private(set) var line: Line
 
-  init(version: UInt64, root: UInt64) {
-    self.version = version
-    self.root = root
+  /// A line of versions, which begins when a database is restored from a copy: two lines may have the same
+  /// numbers for different versions.
+  struct Line {
+    /// A random number; 0 for a database that was never restored.
+    var mark: UInt64 = 0
+    /// The version at which it left the line before; 0 for the first one.
+    var begin: UInt64 = 0
+
+    /// The version since which two lines have other versions; nil for the same line.
+    func parting(from other: Line) -> UInt64? {
+      if mark == other.mark { return nil }
+      return other.mark != 0 ? max(begin, other.begin) : begin
+    }
+  }
+
+  init(version: UInt64, root: UInt64, line: Line) {
+    (self.version, self.root, self.line) = (version, root, line)
   }
 
   mutating func add(_ place: BlockReference, madeOf checksum: UInt64) {
@@ -32,9 +48,9 @@ struct CopiedBlocks {
   // MARK: Reading
 
   /// Continues the records of the last backup.
-  init(_ old: CopiedBlocks, version: UInt64, root: UInt64) {
+  init(_ old: CopiedBlocks, version: UInt64, root: UInt64, line: Line) {
     self = old
-    (self.version, self.root) = (version, root)
+    (self.version, self.root, self.line) = (version, root, line)
   }
 
   /// The records of a copy; nil when the file is not a backup.
@@ -44,7 +60,7 @@ struct CopiedBlocks {
     guard let table = try snapshot.ownTable(Self.purpose),
       let noted = try Self.note(Self.noteName, of: snapshot.catalogue)
     else { return nil }
-    (version, root) = noted
+    (version, root, line) = noted
     var found: [UInt64: UInt64] = [:]
     try table.forEachRow { row in
       if case .int(let place) = row["place"], case .int(let checksum) = row["checksum"] {
@@ -57,7 +73,15 @@ struct CopiedBlocks {
   /// The version of a backup from which a database was restored, and the checksum of the backup's catalogue;
   /// nil when it was not restored.
   static func origin(_ catalogue: Catalogue) throws -> (version: UInt64, root: UInt64)? {
-    try note(originNoteName, of: catalogue)
+    try note(originNoteName, of: catalogue).map { ($0.version, $0.root) }
+  }
+
+  /// The line of a database's versions, or of those of which the file is a copy.
+  static func line(of catalogue: Catalogue) throws -> Line {
+    if let origin = try note(originNoteName, of: catalogue) {
+      return Line(mark: origin.line.mark, begin: origin.version)
+    }
+    return try note(noteName, of: catalogue)?.line ?? Line()
   }
 
   /// The table in a copy's catalogue; nil when the file is neither a backup nor restored from one.
@@ -67,11 +91,18 @@ struct CopiedBlocks {
 
   private static func note(
     _ name: String, of catalogue: Catalogue
-  ) throws -> (version: UInt64, root: UInt64)? {
+  ) throws -> (version: UInt64, root: UInt64, line: Line)? {
     try table(of: catalogue)?.notes[name]?.withUnsafeBytes { bytes in
       var reader = ByteReader(bytes)
       let version = try reader.read(UInt64.self, "version of a backup")
-      return (version, try reader.read(UInt64.self, "checksum of a backup"))
+      let root = try reader.read(UInt64.self, "checksum of a backup")
+      var line = Line()
+      // Earlier versions of Sheaf end here.
+      if reader.remaining > 0 {
+        line.mark = try reader.read(UInt64.self, "line of versions")
+        line.begin = try reader.read(UInt64.self, "beginning of a line of versions")
+      }
+      return (version, root, line)
     }
   }
 
@@ -125,9 +156,8 @@ struct CopiedBlocks {
     if rows.count > 0 { try close() }
     table.root = try tree.seal()
     table.schema = try writer.append(node: schema.encode())
-    var bytes = ByteWriter(capacity: 16)
-    bytes.append(version)
-    bytes.append(root)
+    var bytes = ByteWriter(capacity: 32)
+    for number in [version, root, line.mark, line.begin] { bytes.append(number) }
     table.notes[note] = bytes.bytes
     return table
   }

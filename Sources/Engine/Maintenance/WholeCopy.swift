@@ -55,7 +55,13 @@ struct WholeCopy {
     let writer = BlockWriter(storage: target, space: space, length: try target.length())
     let targetBlocks = try BlockReader(storage: target)
     var transfer = BlockTransfer(blocks, writer, in: targetBlocks, shouldStop: shouldStop)
-    let memory = CopiedBlocks(version: source.record.version, root: source.record.root.checksum)
+    // What is restored goes its own way from here on, whatever becomes of the copy's original.
+    let line =
+      remembers
+      ? try CopiedBlocks.line(of: source.catalogue)
+      : CopiedBlocks.Line(mark: .random(in: 1...(.max)), begin: source.record.version)
+    let memory = CopiedBlocks(
+      version: source.record.version, root: source.record.root.checksum, line: line)
     let (catalogue, _) = try run(
       &transfer, writer, targetBlocks, memory: memory, isBackup: remembers)
     let root = try transfer.put(node: catalogue.encode())

@@ -140,7 +140,10 @@ enum CSVField {
     return found(marks.0) | found(marks.1) | found(marks.2) | found(marks.3) != 0
   }
 
-  private static func quote(
+  /// Writes a field in quotes.
+  ///
+  /// - Precondition: that of `write`; `count` > 0.
+  static func quote(
     _ source: UnsafeRawPointer, count: Int, to target: UnsafeMutableRawPointer
   ) -> Int {
     target.storeBytes(of: 0x22, as: UInt8.self)

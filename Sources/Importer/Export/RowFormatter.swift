@@ -36,7 +36,12 @@ struct RowFormatter {
       // Followed by the readable bytes that `write` requires.
       (Array(name.utf8) + Array(repeating: 0, count: 8)).withUnsafeBytes { bytes in
         guard let source = bytes.baseAddress else { return }
-        output.advance(CSVField.write(source, count: length, to: target))
+        // Unquoted it would be the file's byte-order mark.
+        let isMarked = index == 0 && name.utf8.starts(with: [0xEF, 0xBB, 0xBF])
+        output.advance(
+          isMarked
+            ? CSVField.quote(source, count: length, to: target)
+            : CSVField.write(source, count: length, to: target))
       }
     }
     output.append(0x0A)

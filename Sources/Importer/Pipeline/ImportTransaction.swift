@@ -27,6 +27,8 @@ final class ImportTransaction {
   var dropped: PendingTable?
   /// Inputs whose checkpoints are removed in the first transaction, or when the pending table is begun.
   var forgotten: Set<UInt64> = []
+  /// What checkpoints know the inputs by.
+  let inputKeys: [UInt64]
   /// The import's entry in the database's list of imports.
   let journal: RunJournal
   /// True when it continues an interrupted import.
@@ -68,10 +70,14 @@ final class ImportTransaction {
   let shouldStop: @Sendable () -> Bool
   private let notes = KnownNotes()
 
-  /// - Parameter inputs: the paths of the inputs; nil: those of the options.
+  /// - Parameters:
+  ///   - inputs: the paths of the inputs; nil: those of the options.
+  ///   - keys: what checkpoints know them by.
   init(
-    _ database: Database, _ options: ImportOptions, inputs: [String]? = nil, table: String
+    _ database: Database, _ options: ImportOptions, inputs: [String]? = nil, keys: [UInt64] = [],
+    table: String
   ) {
+    inputKeys = keys
     self.database = database
     tableName = table
     durability = options.durability
@@ -103,7 +109,7 @@ final class ImportTransaction {
     try transaction.describe(description)
     if hasKept { return }
     journal.begin(from: transaction.baseVersion)
-    let isKnown = try journal.goesOn(transaction)
+    let isKnown = try continues(transaction)
     // Until then readers see the earlier version.
     if publishesAtEnd, !publishes { return }
     hasKept = true

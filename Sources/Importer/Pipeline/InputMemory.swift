@@ -80,6 +80,20 @@ struct InputMemory {
     return begun + begunNoted
   }
 
+  /// All complete inputs that can be found by their contents, in no order; some twice.
+  ///
+  /// - Complexity: O(inputs).
+  func complete() throws -> [Checkpoint] {
+    var complete = completeNoted
+    try companion?.forEachRow { row in
+      guard case .text(let key)? = row[Self.columns[0].name], key.utf8.first != UInt8(ascii: "b"),
+        let checkpoint = Self.checkpoint(row)
+      else { return }
+      complete.append(checkpoint)
+    }
+    return complete
+  }
+
   /// All inputs, in no order.
   ///
   /// - Complexity: O(inputs).
@@ -207,10 +221,17 @@ struct InputMemoryEditor {
     let notes = try notes()
     if (checkpoint.isComplete ? notes.complete : notes.begun).contains(checkpoint) { return true }
     let name = checkpoint.input.name
-    let key =
-      checkpoint.isComplete ? InputMemory.completeKey(name) : InputMemory.begunKey(name)
-    return try companion(false)?.row(forPrimaryKey: .text(key)).flatMap(InputMemory.checkpoint)
-      == checkpoint
+    // The path of a complete one may be another input's by now.
+    let keys =
+      checkpoint.isComplete
+      ? [
+        InputMemory.completeKey(name),
+        InputMemory.contentsKey(checkpoint.checksum, checkpoint.byteOffset),
+      ] : [InputMemory.begunKey(name)]
+    let companion = try companion(false)
+    return try keys.contains { key in
+      try companion?.row(forPrimaryKey: .text(key)).flatMap(InputMemory.checkpoint) == checkpoint
+    }
   }
 
   /// The checkpoint of a complete input with the same contents under another path; nil when there is none.
@@ -241,15 +262,16 @@ struct InputMemoryEditor {
     }
     var (begun, complete) = try notes()
     if isFirst {
-      let names = Set([own.input.name, replaced?.input.name].compactMap(\.self))
       let gone = complete.filter { !isOther($0) }
       complete.removeAll { !isOther($0) }
-      for name in names { try remove(name, keepsContents: keepsContents && replaced == nil) }
-      if keepsContents, replaced == nil {
-        for checkpoint in gone { try storeContents(checkpoint) }
+      let isMoved = replaced.map { $0.input.name != own.input.name } ?? false
+      try remove(own.input.name, keepsContents: keepsContents && (isMoved || replaced == nil))
+      if isMoved, let replaced { try removeMoved(replaced) }
+      if keepsContents {
+        for checkpoint in gone where checkpoint != replaced { try storeContents(checkpoint) }
       }
     }
-    if isFirst, keepsContents, replaced == nil {
+    if isFirst, keepsContents, replaced?.input.name != own.input.name {
       begun = begun.map { $0.input.name == own.input.name ? Self.withoutPath($0) : $0 }
     }
     begun = begun.filter(isOther)
@@ -323,6 +345,21 @@ struct InputMemoryEditor {
       InputMemory.columns[1].name: .data(Checkpoint.encode([checkpoint])),
     ]
     _ = try companion(true)?.upsert(values)
+  }
+
+  /// Removes the checkpoint of an input that has another path now. Another input may have its own.
+  private func removeMoved(_ moved: Checkpoint) throws {
+    guard let companion = try companion(false) else { return }
+    let name = moved.input.name
+    for key in [
+      InputMemory.begunKey(name), InputMemory.completeKey(name),
+      InputMemory.contentsKey(moved.checksum, moved.byteOffset),
+    ] {
+      guard let row = try companion.row(forPrimaryKey: .text(key)),
+        InputMemory.checkpoint(row) == moved
+      else { continue }
+      _ = try companion.delete(row.key)
+    }
   }
 
   private func remove(_ name: UInt64, keepsContents: Bool) throws {

@@ -22,8 +22,11 @@ final class RunJournal {
   private var batches = 0
   /// The number of objects that the import has deleted.
   var deleted = 0
-  /// The entry of the interrupted import that this one continues.
+  /// The entry of the interrupted import that this one continues, once that is known.
   private var earlier: RunEntry?
+  private var isDecided = false
+  /// The version before the first of its parts, if something else has changed the table between them.
+  private var firstBase: UInt64?
   /// The newest version when the import began to write.
   private var base: UInt64?
   private var lastWritten: UInt64 = 0
@@ -84,6 +87,7 @@ final class RunJournal {
     base = version
     entry?.base = version
     earlier?.base = version
+    firstBase = nil
   }
 
   /// Moves records from one count to another.
@@ -99,18 +103,39 @@ final class RunJournal {
     try put(.complete, transaction)
   }
 
-  /// Returns whether the import continues an interrupted one in this database's list.
-  func goesOn(_ transaction: borrowing WriteTransaction) throws -> Bool {
-    if entry != nil || earlier != nil { return true }
-    guard resumes, let table = try transaction.ownTable(RunEntry.purpose, columns: nil) else {
+  /// Returns whether the import continues an interrupted one in this database's list, whatever has been
+  /// imported into other tables since. One that was undone is not continued.
+  ///
+  /// - Parameter isUndisturbed: whether nothing else has changed the table since that import. Otherwise this
+  ///   import is one of its own, so that it can be undone without undoing the others.
+  func goesOn(
+    _ transaction: borrowing WriteTransaction,
+    isUndisturbed: (RunEntry) throws -> Bool = { _ in true }
+  ) throws -> Bool {
+    if isDecided { return entry != nil || earlier != nil }
+    isDecided = true
+    guard resumes, let list = try transaction.ownTable(RunEntry.purpose, columns: nil) else {
       return false
     }
-    let count = try table.count
-    guard count > 0, let last = try table.row(at: count - 1).flatMap(RunEntry.init),
-      last.status != .complete, isSame(last)
-    else { return false }
-    earlier = last
-    return true
+    var runs: [RunEntry] = []
+    try list.forEachRow { row in
+      if row["table"] == .text(table) { runs += RunEntry(row).map { [$0] } ?? [] }
+    }
+    guard let newest = runs.last(where: isSame), newest.status != .complete else { return false }
+    let parts = parts(runs, undone: UndoneRuns.find(runs, try RestoreNote.list(transaction)))
+    guard let last = parts.last else { return false }
+    if try isUndisturbed(last) { earlier = last }
+    if parts.count > 1 || earlier == nil { firstBase = parts[0].base }
+    return earlier != nil
+  }
+
+  /// The parts of an import that has not come to its end, oldest first.
+  ///
+  /// - Parameter runs: imports into the table, oldest first, until this one.
+  private func parts(_ runs: [RunEntry], undone: Set<Int64>) -> [RunEntry] {
+    let same = runs.filter(isSame)
+    let end = same.lastIndex { $0.status == .complete || undone.contains($0.number) }
+    return Array(same[(end.map { $0 + 1 } ?? 0)...])
   }
 
   /// Counts a batch that is committed next, or with the one after it.
@@ -137,14 +162,15 @@ final class RunJournal {
     try database.write(durability: durability) { try put(status, $0) }
   }
 
-  /// The entry of the import when it has ended; for one without new records the last entry, if nothing has
-  /// been imported into the table since.
-  func finished(_ newest: Snapshot, isNothingToDo: Bool) throws -> RunEntry? {
-    if let entry { return entry }
-    guard isNothingToDo, let last = try ImportRuns.list(newest, table: table).last,
-      isSame(last)
-    else { return nil }
-    return last
+  /// The version before the first part of the import when it has ended; of one without new records, before
+  /// the last entry, if nothing has been imported into the table since.
+  func finishedBase(_ newest: Snapshot, isNothingToDo: Bool) throws -> UInt64? {
+    if let entry { return firstBase ?? entry.base }
+    guard isNothingToDo else { return nil }
+    let runs = try ImportRuns.list(newest, table: table)
+    guard let last = runs.last, isSame(last) else { return nil }
+    let undone = UndoneRuns.find(runs, try RestoreNote.list(newest))
+    return parts(runs.dropLast(), undone: undone).first?.base ?? last.base
   }
 
   /// Returns whether an earlier run had the same inputs, as far as it reached them.
@@ -216,5 +242,30 @@ package enum ImportRuns {
       if let entry = RunEntry(row), table.map({ $0 == entry.table }) ?? true { runs.append(entry) }
     }
     return runs
+  }
+
+  /// Returns whether a kept version has a part of an import that did not end with it: one that something else
+  /// made or kept between its batches. What goes back by itself passes it over, to the version before the
+  /// import, if that is kept.
+  ///
+  /// - Parameter table: only imports into this table; nil: all imports.
+  /// - Throws: `EngineError.damaged`, also when the result is called.
+  package static func halves(
+    _ database: Database, table: String? = nil
+  ) throws -> (UInt64) throws -> Bool {
+    let newest = try database.snapshot()
+    let runs = try list(newest, table: table)
+    let undone = try UndoneRuns.find(runs, in: newest)
+    let kept = Set(try newest.keptVersions.map(\.number))
+    let inside = runs.filter { !undone.contains($0.number) && kept.contains($0.base) }
+    return { version in
+      try inside.contains { run in
+        guard run.base < version, version < run.version else { return false }
+        // What is pending is not visible yet.
+        let changes = try database.snapshot(at: .number(version))
+          .changes(since: database.snapshot(at: .number(run.base)))
+        return (changes.changed + changes.created).contains(run.table)
+      }
+    }
   }
 }

@@ -11,6 +11,9 @@ final class SeenObjects {
 
   private static let pageWords = 1 << 10
 
+  /// The number of pages, of 8 KiB each.
+  var pageCount: Int { pages.count + (number >= 0 ? 1 : 0) }
+
   /// - Parameter object: the object's number; negative for none.
   func insert(_ object: Int64) {
     if object < 0 { return }
@@ -19,7 +22,8 @@ final class SeenObjects {
   }
 
   func contains(_ object: Int64) -> Bool {
-    if object < 0 { return false }
+    // To ask makes no page: most objects of a large table may be in none.
+    guard object >= 0, object >> 16 == number || pages[object >> 16] != nil else { return false }
     turn(to: object >> 16)
     return page[Int(object >> 6 & 1023)] >> UInt64(object & 63) & 1 != 0
   }

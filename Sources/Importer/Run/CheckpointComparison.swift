@@ -1,3 +1,4 @@
+import Base
 import Engine
 
 /// Compares an input with the checkpoints in a table, to find how far it has been imported.
@@ -46,7 +47,44 @@ struct CheckpointComparison {
       }
       return finding
     }
+    guard let grown = try grownContents() else { return .fresh }
+    let finding = try compare(grown, opened.splitter)
+    guard case .changed = finding else { return finding }
+    opened = try open()
     return .fresh
+  }
+
+  /// The longest complete input with whose bytes this one begins, and which its own path no longer has: it
+  /// was renamed and has grown, as a log does that is rotated. An input that lies beside it is another one.
+  private func grownContents() throws -> Checkpoint? {
+    let splitter = try splitter()
+    var found: Checkpoint?
+    for known in try memory.complete().sorted(by: { $0.byteOffset < $1.byteOffset })
+    where known.records > 0 && known.input.name != file.key {
+      switch try splitter.skip(
+        to: known.byteOffset, checksum: known.checksum, isCancelled: options.shouldStop)
+      {
+      case .done: if try !isStillThere(known) { found = known }
+      case .different: continue
+      case .tooShort: return found
+      }
+    }
+    return found
+  }
+
+  /// Returns whether the path of a complete input still has its bytes, or cannot be read.
+  private func isStillThere(_ known: Checkpoint) throws -> Bool {
+    guard try System.statusIfPresent(path: known.input.path) != nil else { return false }
+    do {
+      let skipped = try splitter(of: known.input.path).skip(
+        to: known.byteOffset, checksum: known.checksum, isCancelled: options.shouldStop)
+      if case .done = skipped { return true }
+      return false
+    } catch ImportError.interrupted {
+      throw ImportError.interrupted
+    } catch {
+      return true
+    }
   }
 
   /// The checkpoint of an input that was imported completely and is unchanged; nil for all others. The
@@ -78,9 +116,11 @@ struct CheckpointComparison {
       checksum: splitter.checksum.value, byteOffset: splitter.byteOffset)
   }
 
-  /// The input from its first byte.
-  private func splitter() throws -> RecordSplitter {
-    let source = try FileSource.open(file.path)
+  /// An input from its first byte.
+  ///
+  /// - Parameter path: nil: this one.
+  private func splitter(of path: String? = nil) throws -> RecordSplitter {
+    let source = try FileSource.open(path ?? file.path)
     source.isCancelled = options.shouldStop
     let decoded = try DecodingSource(detecting: source, given: options.encoding)
     return RecordSplitter(

@@ -32,8 +32,8 @@ extension ImportRun {
     do {
       let newest = try database.snapshot()
       var counts = ImportReport.Changes(path: file.path)
-      let run = try transaction?.journal.finished(newest, isNothingToDo: report.isNothingToDo)
-      if run == nil, report.isNothingToDo {
+      let base = try transaction?.journal.finishedBase(newest, isNothingToDo: report.isNothingToDo)
+      if base == nil, report.isNothingToDo {
         throw ImportError.changesNotWritten(
           path: file.path,
           cause:
@@ -41,8 +41,8 @@ extension ImportRun {
             + "what that import has changed, as long as its versions are kept; the file is as it was"
         )
       }
-      if let run, run.base != newest.version {
-        try tell(from: database.snapshot(at: .number(run.base)), to: newest, file, &counts)
+      if let base, base != newest.version {
+        try tell(from: database.snapshot(at: .number(base)), to: newest, file, &counts)
       }
       try file.putInPlace()
       report.changes = counts

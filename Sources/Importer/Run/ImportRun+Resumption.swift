@@ -27,6 +27,7 @@ extension ImportRun {
       return nil
     case .goesOn(let checkpoint):
       resumed(file, checkpoint, isComplete: false)
+      if checkpoint.isComplete, checkpoint.input.name != file.key { noteGrown(file, checkpoint) }
       truncationIsDue = false
       own = checkpoint
     case .fresh, .changed:
@@ -108,6 +109,15 @@ extension ImportRun {
           + (isLeftOut
             ? "left out, as --same-input contents says"
             : "imported too; --resume --same-input contents leaves such inputs out")
+      ], file)
+  }
+
+  /// Notes an input that continues one that was imported under another path, which has it no more.
+  private mutating func noteGrown(_ file: InputFile, _ before: Checkpoint) {
+    note(
+      [
+        "it begins with all \(before.records) records of \(before.input.path), which was imported before and "
+          + "is not there any more: only what comes behind them is imported"
       ], file)
   }
 

@@ -156,7 +156,7 @@ struct ImportRun {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }
       let transaction = ImportTransaction(
-        database, options, inputs: files.map(\.path), table: tableName)
+        database, options, inputs: files.map(\.path), keys: files.map(\.key), table: tableName)
       self.transaction = transaction
       do {
         report.objectsBefore = try existingTable(database)?.count ?? 0

@@ -81,25 +81,53 @@ import Testing
     try expectKept(bench)
   }
 
-  /// A user may write the file but cannot give a copy of it to its owner.
-  @Test func somebodyElse() throws {
+  /// The arguments of `setpriv` that run the program as somebody else; nil, with a printed line, where that
+  /// cannot be.
+  private func nobody() throws -> [String]? {
     guard getuid() == 0, TemporaryFolder.canBeEnteredByOthers,
       (try? System.status(path: "/usr/bin/setpriv")) != nil
     else {
       print("skipped: root, setpriv and a folder that others may enter are needed")
-      return
+      return nil
     }
+    let words = ["--reuid=65534", "--regid=65534", "--clear-groups", try SheafProcess.program()]
+    guard try SheafProcess.run(words + ["--version"], program: "/usr/bin/setpriv").status == 0
+    else {
+      print("skipped: the program cannot be run as somebody else")
+      return nil
+    }
+    return words
+  }
+
+  @Test("Commands that may only read a database that they are to change end with 73")
+  func mayOnlyRead() throws {
+    guard let nobody = try nobody() else { return }
+    let bench = try filled()
+    #expect(chmod(bench.database, 0o644) == 0)
+    for words in [
+      ["compact", bench.database], ["compact", bench.database, "--online"],
+      ["undo", bench.database],
+      ["alter", bench.database, "--rename", "a:c"],
+      ["import", bench.path("in.csv"), "--into", bench.database],
+    ] {
+      let result = try SheafProcess.run(nobody + words, program: "/usr/bin/setpriv")
+      #expect(result.status == 73, "\(words): \(result.errorText)")
+      #expect(result.errorText.contains("look after the folder and its permissions"))
+    }
+    #expect(chmod(bench.database, 0o600) == 0)
+    let check = try SheafProcess.run(
+      nobody + ["check", bench.database], program: "/usr/bin/setpriv")
+    #expect(check.status == 66, "\(check.errorText)")
+  }
+
+  /// A user may write the file but cannot give a copy of it to its owner.
+  @Test func somebodyElse() throws {
+    guard let nobody = try nobody() else { return }
     let bench = try filled()
     let folder = System.directory(of: bench.database)
     #expect(chmod(folder, 0o777) == 0 && chmod(bench.database, 0o666) == 0)
     let before = try Access(bench.database)
     let file = try System.status(path: bench.database)
-    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", try SheafProcess.program()]
-    guard try SheafProcess.run(nobody + ["--version"], program: "/usr/bin/setpriv").status == 0
-    else {
-      print("skipped: the program cannot be run as somebody else")
-      return
-    }
     let result = try SheafProcess.run(
       nobody + ["compact", bench.database], program: "/usr/bin/setpriv")
     #expect(result.status == 73, "\(result.errorText)")

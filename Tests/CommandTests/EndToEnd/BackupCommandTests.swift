@@ -74,6 +74,45 @@ import Testing
     #expect(try export(bench, "copy.sheaf") == bench.export())
   }
 
+  @Test("What a copy alone has is not lost to a database that was restored from another one")
+  func differentWays() throws {
+    let bench = try Workbench()
+    let (first, second) = (bench.path("first.sheaf"), bench.path("second.sheaf"))
+    try load(bench, users("a"))
+    try bench.run(["backup", bench.database, "--to", first])
+    try load(bench, users("b", 301...310))
+    try bench.run(["backup", bench.database, "--to", second])
+    let kept = try export(bench, "second.sheaf")
+    try bench.run(["restore", first, "--to", bench.database, "--force"])
+    // Behind, beside and before the copy.
+    for night in 1...4 {
+      try load(bench, users("c", (400 + night)...(400 + night)))
+      let refused = try bench.run(
+        ["backup", bench.database, "--to", second], status: .cannotCreate)
+      if night > 1 { #expect(refused.errorText.contains("way"), "\(refused.errorText)") }
+      #expect(try export(bench, "second.sheaf") == kept)
+      // The copy from which it was restored has nothing that it lacks.
+      try bench.run(["backup", bench.database, "--to", first])
+    }
+    // Nor the other way round: the older line has come further.
+    let own = try export(bench, "first.sheaf")
+    try bench.run(["restore", second, "--to", bench.path("other.sheaf")])
+    for night in 1...9 {
+      let words = ["import", "-", "--into", bench.path("other.sheaf"), "--table", "users"]
+      try bench.run(
+        words + ["--key", "id", "--on-conflict", "update"], input: users("d", night...night))
+    }
+    try bench.run(["backup", bench.path("other.sheaf"), "--to", second])
+    let message = try bench.run(
+      ["restore", second, "--to", bench.database], status: .cannotCreate
+    ).errorText
+    #expect(message.contains("has gone another way"), "\(message)")
+    #expect(try bench.export() == own)
+    // A copy of the database itself may replace it, also when it was restored from one before.
+    try bench.run(["restore", first, "--to", bench.database])
+    try bench.run(["backup", bench.database, "--to", first])
+  }
+
   @Test("A backup refuses wrong options and files of others")
   func whatIsRefused() throws {
     let bench = try Workbench()

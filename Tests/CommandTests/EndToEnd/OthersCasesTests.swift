@@ -43,7 +43,7 @@ import Testing
       // Bytes that are not text, and one that is.
       ("a,b\nx\0y,\0\n", "a,b\nx\0y,\0\n"), ("a,b\n\u{FEFF}1,2\n", "a,b\n\u{FEFF}1,2\n"),
       ("\u{FEFF}\"a b\",c\n1,2\n", "a b,c\n1,2\n"),
-      ("\u{FEFF}\u{FEFF}a,b\n1,2\n", "\u{FEFF}a,b\n1,2\n"),
+      ("\u{FEFF}\u{FEFF}a,b\n1,2\n", "\"\u{FEFF}a\",b\n1,2\n"),
       // Other delimiters, and fields that contain possible delimiters.
       ("a;b;c\n1,1;2,2;3,3\n", "a,b,c\n\"1,1\",\"2,2\",\"3,3\"\n"),
       ("t;a,b;c\n1;2,3;4\n", "t,\"a,b\",c\n1,\"2,3\",4\n"),

@@ -145,6 +145,17 @@ import Testing
 
   // MARK: Tests
 
+  @Test("A first name that begins with a byte-order mark stays a name")
+  func markedName() throws {
+    let folder = try ImportFolder()
+    let csv = "\"\u{FEFF}a\",\u{FEFF}b\n1,2\n"
+    try folder.importCSV(csv)
+    #expect(try folder.exportText() == csv)
+    let other = try ImportFolder()
+    try other.importCSV(folder.export())
+    #expect(try other.exportText() == csv)
+  }
+
   @Test("One byte that has to be quoted is seen wherever it is")
   func places() {
     for count in 0..<200 {
