@@ -130,11 +130,11 @@ struct AlterRun {
 
   /// Gives columns their new names, all at once: one may take the name that another gives up.
   private func rename(_ table: WritableTable, _ changes: inout [String]) throws {
-    let pairs = wish.renames.filter { $0.old != $0.new }
     let names = table.columns.map(\.name)
-    for pair in pairs where !names.contains(pair.old) {
+    for pair in wish.renames where !names.contains(pair.old) {
       throw EngineError.noSuchColumn(table: table.name, column: pair.old, known: names)
     }
+    let pairs = wish.renames.filter { $0.old != $0.new }
     let givenUp = Set(pairs.map(\.old))
     var known = Set(names)
     var held: [String: String] = [:]

@@ -62,6 +62,12 @@ enum DiffCommand {
       for pair in pairs {
         try ChangeReader(from: pair.old, to: pair.new, where: predicate).checkFilter()
       }
+      // Where nothing differs either, so that a name misspelled is not taken for a day without changes.
+      let names = name.map { [$0] } ?? new.tableNames
+      if pairs.isEmpty, names.count == 1, new.tableNames.contains(names[0]) {
+        let table = try new.table(names[0])
+        try ChangeReader(from: table, to: table, where: predicate).checkFilter()
+      }
       try printer.begin()
       for pair in pairs { try printer.print(pair.name, pair.old, pair.new, predicate) }
       try printer.end()

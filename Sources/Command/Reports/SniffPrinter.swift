@@ -105,8 +105,12 @@ struct SniffPrinter {
     if let dialect = file?.dialect {
       let shown = ImportReport.DialectReport.shown
       words += ["--delimiter", shown(dialect.delimiter), "--quote", dialect.quote ?? "none"]
-      words += ["--escape", dialect.escape ?? "none", "--comment", dialect.comment ?? "none"]
-      words += ["--skip-lines", "\(dialect.skippedLines)"]
+      words += ["--escape", dialect.escape ?? "none"]
+      // A sign that was found leaves out only what cannot be a record. One that is given leaves out all.
+      if dialect.comment == nil || !dialect.sniffed.contains("comment") {
+        words += ["--comment", dialect.comment ?? "none"]
+        words += ["--skip-lines", "\(dialect.skippedLines)"]
+      }
       if options.skipFooter > 0 { words += ["--skip-footer", "\(options.skipFooter)"] }
       if case .names(let names) = options.header {
         words += ["--header", ColumnList.written(names)]

@@ -22,11 +22,14 @@ struct FieldSample {
   private let columns: [ColumnSample]
   private let quotesEmptyFields: Bool
   private let isWhole: Bool
+  /// True when the input has nothing behind its header, so that nothing is known of its columns.
+  let isWithoutRecords: Bool
 
   init() {
     columns = []
     quotesEmptyFields = false
     isWhole = true
+    isWithoutRecords = false
   }
 
   /// - Precondition: the column exists.
@@ -48,6 +51,7 @@ struct FieldSample {
       DialectSniffer.sampleBytes - min(splitter.byteOffset, DialectSniffer.sampleBytes / 2)
     let bytes = try splitter.peek(wanted)
     let isWhole = bytes.count < wanted
+    isWithoutRecords = isWhole && bytes.allSatisfy { $0 == 0x0A || $0 == 0x0D }
     let parts = RecordSplitter(
       source: MemorySource(bytes, name: "sample"), dialect: splitter.dialect, limits: options.limits
     )

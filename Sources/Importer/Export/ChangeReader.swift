@@ -53,10 +53,22 @@ package struct ChangeReader {
   package init(from old: Table?, to new: Table?, where filter: Predicate? = nil) {
     (self.old, self.new, self.filter) = (old, new, filter)
     columns = Self.columns(old?.schema, new?.schema)
-    let names = [new, old].compactMap { $0?.keyColumns }.first { !$0.isEmpty } ?? []
-    keyPlaces = names.compactMap { [columns] name in columns.firstIndex { $0.name == name } }
+    keyPlaces = Self.keyPlaces(columns, old?.schema, new?.schema)
     let found = keyPlaces.compactMap { [columns] in columns[$0].new ?? columns[$0].old }
     keyColumns = found.isEmpty ? [Column("key", .int)] : found
+  }
+
+  /// The later version's key; without one, the earlier version's, whose columns may have other names now.
+  private static func keyPlaces(
+    _ columns: [ChangedColumn], _ old: TableSchema?, _ new: TableSchema?
+  ) -> [Int] {
+    for (schema, place) in [(new, \ChangedColumn.newPlace), (old, \ChangedColumn.oldPlace)] {
+      guard let schema, !schema.keyColumns.isEmpty else { continue }
+      return schema.keyColumns.compactMap { key in
+        columns.firstIndex { $0[keyPath: place] == key }
+      }
+    }
+    return []
   }
 
   private static func columns(_ old: TableSchema?, _ new: TableSchema?) -> [ChangedColumn] {

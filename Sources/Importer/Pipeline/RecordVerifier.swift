@@ -19,9 +19,13 @@ final class RecordVerifier: @unchecked Sendable {
   private let matched = SeenObjects()
   /// Records whose objects have other values.
   private var differing: [(place: RecordPosition, object: Int64, key: String)] = []
-  /// Without a key: for each kind of record the number without an object yet, the total number, and the first
-  /// record.
-  private var kinds: [RowHash: (left: Int, records: Int, first: RecordPosition)] = [:]
+  /// Without a key: the records with equal values in an input.
+  private typealias Equals = (records: Int, first: RecordPosition)
+  /// Without a key: for each kind of record the number without an object yet, and those of the first input
+  /// that has it.
+  private var kinds: [RowHash: (left: Int, equals: Equals)] = [:]
+  /// Those of later inputs, in order.
+  private var later: [RowHash: [Equals]] = [:]
   private var bytes: [UInt8] = []
 
   /// The position of a record in the inputs.
@@ -211,9 +215,28 @@ final class RecordVerifier: @unchecked Sendable {
               ? nil : UnsafeRawBufferPointer(rebasing: arena[start..<start + Int(span.length)]),
             to: &bytes)
         }
-        kinds[hash, default: (0, 0, place)].left += 1
-        kinds[hash, default: (0, 0, place)].records += 1
+        take(hash, place)
       }
+    }
+  }
+
+  private func take(_ hash: RowHash, _ place: RecordPosition) {
+    guard let index = kinds.index(forKey: hash) else {
+      return kinds[hash] = (1, (1, place))
+    }
+    kinds.values[index].left += 1
+    if kinds.values[index].equals.first.input == place.input {
+      kinds.values[index].equals.records += 1
+    } else {
+      Self.add(place, to: &later[hash, default: []])
+    }
+  }
+
+  private static func add(_ place: RecordPosition, to inputs: inout [Equals]) {
+    if let last = inputs.last, last.first.input == place.input {
+      inputs[inputs.count - 1].records += 1
+    } else {
+      inputs.append((1, place))
     }
   }
 
@@ -237,7 +260,6 @@ final class RecordVerifier: @unchecked Sendable {
 
   private func takeObjects() throws {
     if kinds.isEmpty { return }
-    found = [Int](repeating: 0, count: report.inputs.count)
     let columns = table.columns.indices
     let sweep = ObjectSweep(table, columns: Array(columns))
     var window: [Int64] = []
@@ -248,7 +270,6 @@ final class RecordVerifier: @unchecked Sendable {
         let hash = hash(columns) { Self.append(fields.field($0), to: &$1) }
         if let index = kinds.index(forKey: hash), kinds.values[index].left > 0 {
           kinds.values[index].left -= 1
-          found[kinds.values[index].first.input] += 1
         }
         return true
       }
@@ -261,8 +282,32 @@ final class RecordVerifier: @unchecked Sendable {
     try take()
   }
 
-  /// Without a key: the numbers of records found, by the input of the first record of each kind.
-  private var found: [Int] = []
+  /// Counts the records of each kind. Where objects are missing, the first records have found theirs.
+  private func countKinds() {
+    var missing: [(left: Int, records: Int, first: RecordPosition)] = []
+    for (hash, kind) in kinds {
+      let parts = [kind.equals] + (later[hash] ?? [])
+      let records = parts.reduce(0) { $0 + $1.records }
+      var there = records - kind.left
+      var isNoted = false
+      for part in parts {
+        let found = min(there, part.records)
+        there -= found
+        count(in: part.first.input) {
+          $0.found += found
+          $0.missing += part.records - found
+        }
+        if found < part.records, !isNoted {
+          missing.append((kind.left, records, part.first))
+          isNoted = true
+        }
+      }
+    }
+    missing.sort { ($0.first.input, $0.first.record) < ($1.first.input, $1.first.record) }
+    for (left, records, first) in missing {
+      note(first, key: nil, Self.shortage(left, of: records))
+    }
+  }
 
   // MARK: The end
 
@@ -287,14 +332,7 @@ final class RecordVerifier: @unchecked Sendable {
         place, key: key, "the object with its key has other values, and it is in no rejects file")
     }
     try takeObjects()
-    for (input, count) in found.enumerated() { self.count(in: input) { $0.found += count } }
-    let left = kinds.values.filter { $0.left > 0 }.sorted {
-      ($0.first.input, $0.first.record) < ($1.first.input, $1.first.record)
-    }
-    for (left, records, first) in left {
-      self.count(in: first.input) { $0.missing += left }
-      note(first, key: nil, Self.shortage(left, of: records))
-    }
+    countKinds()
     for input in report.inputs { report.counts.add(input.counts) }
   }
 }

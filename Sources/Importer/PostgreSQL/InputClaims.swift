@@ -370,10 +370,8 @@ struct InputClaims {
       throw ImportError.cannotResume(
         path: claim.input.name,
         reason:
-          "the import was begun with other options for what a record becomes (--types, --date-format, "
-          + "--decimal, --thousands, --columns, --rename, --header, --delimiter, --quote, --escape, "
-          + "--comment, --encoding, --null, --ragged, --key, --on-conflict or --limit), or the table's "
-          + "columns had other types; use the same ones")
+          "the import was begun with other options for what a record becomes (\(OptionsDigest.names), "
+          + "--limit), or the table's columns had other types; use the same ones")
     }
   }
 

@@ -59,8 +59,9 @@ struct CheckpointComparison {
   private func grownContents() throws -> Checkpoint? {
     let splitter = try splitter()
     var found: Checkpoint?
+    // A pipe has no place where its bytes could be looked for, and no older note has one.
     for known in try memory.complete().sorted(by: { $0.byteOffset < $1.byteOffset })
-    where known.records > 0 && known.input.name != file.key {
+    where known.records > 0 && known.input.name != file.key && known.input.path.hasPrefix("/") {
       switch try splitter.skip(
         to: known.byteOffset, checksum: known.checksum, isCancelled: options.shouldStop)
       {

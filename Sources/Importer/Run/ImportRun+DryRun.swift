@@ -48,7 +48,8 @@ extension ImportRun {
     }
   }
 
-  /// Nil when there is no database and no option requires one.
+  /// Nil when there is no database and nothing requires one: several inputs do, as each meets a table that those
+  /// before it have made.
   private func openRehearsal() throws -> Rehearsal? {
     var file: Database?
     if try System.statusIfPresent(path: options.database) != nil {
@@ -59,7 +60,7 @@ extension ImportRun {
       } catch EngineError.cancelled {
         throw ImportError.interrupted
       }
-    } else if options.keys.isEmpty, options.changes == nil {
+    } else if options.keys.isEmpty, options.changes == nil, files.count == 1 {
       return nil
     }
     let folder = System.environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"

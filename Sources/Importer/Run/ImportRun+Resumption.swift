@@ -45,11 +45,9 @@ extension ImportRun {
     guard own.options == digest || own.isComplete else {
       throw ImportError.cannotResume(
         path: file.name,
-        reason: "the import was begun with other options for --types, --date-format, --decimal, "
-          + "--thousands, --columns, --rename, --header, --delimiter, --quote, --escape, --comment, "
-          + "--encoding, --null, --ragged, --key, --on-conflict, --newer-than, --ignore-blanks, --where or "
-          + "--schema; use the "
-          + "same ones")
+        reason:
+          "the import was begun with other options for what a record becomes (\(OptionsDigest.names), "
+          + "--newer-than, --ignore-blanks, --where); use the same ones")
     }
     let match = try TableMatch(
       opened, options.withoutTruncation, table: table, isResuming: true)

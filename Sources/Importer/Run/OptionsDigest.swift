@@ -6,6 +6,13 @@ import Engine
 struct OptionsDigest {
   let options: ImportOptions
 
+  /// The options for files and servers whose values are in a digest, for a message.
+  static let names =
+    "--types, --date-format, --decimal, --thousands, --columns, --rename, --set, --filename, "
+    + "--record-number, --header, --header-lines, --skip-lines, --skip-footer, --delimiter, --quote, "
+    + "--escape, --comment, --encoding, --null, --quotes, --ragged, --trim, --not-null, --check, --schema, "
+    + "--key, --on-conflict"
+
   /// Of the options, and of what they found in an input: its dialect and its header.
   ///
   /// - Parameter keys: the table's primary key, given or existing.

@@ -71,8 +71,7 @@ struct TableMatch {
     try Self.checkMissing(names, opened, table)
     fields = choice.fields
     plannedColumns = columns
-    rules = try Self.rules(options.rules, columns)
-    filter = try Self.filter(options.filter, columns)
+    (rules, filter) = try Self.conditions(options, columns, opened.sample)
     self.notes = notes
     extras = Self.extras(names, schema, nextIdentifier)
     if let table, keepsValues, options.ragged == .extend {
@@ -200,7 +199,19 @@ struct TableMatch {
       isGuessed: stored == nil && (!notation.isTypeTold || options.types == .text))
   }
 
-  /// - Throws: `ImportError.invalidOption` for a rule that the columns' types do not allow.
+  /// - Throws: `ImportError.invalidOption` for conditions that the columns' types do not allow.
+  private static func conditions(
+    _ options: ImportOptions, _ columns: [ImportPlan.PlannedColumn], _ sample: FieldSample
+  ) throws(ImportError) -> ([ImportPlan.PlannedRule], ImportPlan.PlannedFilter?) {
+    do {
+      return (try rules(options.rules, columns), try filter(options.filter, columns))
+    } catch {
+      // A day without records says nothing of the types, and has none that could be tested.
+      if sample.isWithoutRecords { return ([], nil) }
+      throw error
+    }
+  }
+
   private static func rules(
     _ rules: [RecordRule], _ columns: [ImportPlan.PlannedColumn]
   ) throws(ImportError) -> [ImportPlan.PlannedRule] {

@@ -175,7 +175,7 @@ import Testing
     #expect(try bench.export() == "id,b,a,a'\n1,x,5,z\n")
     _ = try alter(bench, "--rename", "b:c", "--rename", "a:b,id:a")
     #expect(try bench.export() == "a,c,b,a'\n1,x,5,z\n")
-    for words in ["a:c,c:b", "a:b", "b:a'", "a:c,c:c", "none:a,a:none"] {
+    for words in ["a:c,c:b", "a:b", "b:a'", "a:c,c:c", "none:a,a:none", "none:none"] {
       try bench.run(["alter", bench.database, "--rename", words], status: .usage)
     }
     #expect(try bench.export() == "a,c,b,a'\n1,x,5,z\n")

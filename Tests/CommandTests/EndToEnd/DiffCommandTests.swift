@@ -323,6 +323,36 @@ import Testing
       ).outputText.hasSuffix("t,1,2,1\n"))
   }
 
+  @Test("A filter of an unknown column is refused where nothing differs, too")
+  func filterOfNothing() throws {
+    let bench = try Workbench()
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t", "--key", "id", "--quiet"],
+      input: "id,v\n1,x\n")
+    try bench.run(["tag", bench.database, "start"])
+    for more in [[], ["--table", "t"]] {
+      let words = ["diff", bench.database, "--from", "start"] + more
+      try bench.run(words + ["--where", "v == 'x'"])
+      try bench.run(words + ["--where", "w == 'x'"], status: .usage)
+    }
+  }
+
+  @Test("The key of the earlier version is found where its column has another name")
+  func keyOfTheEarlierVersion() throws {
+    let bench = try Workbench()
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t", "--key", "id", "--quiet"],
+      input: "a,id,v\n-,1,x\n-,2,y\n")
+    try bench.run(["tag", bench.database, "start"])
+    let alter = ["alter", bench.database, "--no-key", "--rename", "id:v,v:id", "--drop", "a"]
+    try bench.run(alter)
+    try bench.run(["delete", bench.database, "v == 2"])
+    let csv = try bench.run(["diff", bench.database, "--from", "start", "--format", "csv"])
+    let lines = csv.outputText.split(separator: "\n")
+    #expect(lines.contains("t,deleted,2,v,2,") && lines.contains("t,deleted,2,id,y,"), "\(lines)")
+    #expect(lines.contains("t,changed,1,a,-,"), "\(lines)")
+  }
+
   /// Bytes that are no text are written as by an export.
   @Test func bytes() throws {
     let bench = try Workbench()

@@ -153,6 +153,23 @@ import Testing
   }
 
   /// Many files give the types that one file with all records gives.
+  @Test("A dry run of several inputs into a new table tells what the import tells")
+  func dryRun() throws {
+    let bench = try Workbench()
+    try bench.write("f0.csv", "id,a\n1,x\n")
+    try bench.write("f1.csv", "id,b\n2,x\n")
+    try bench.write("f2.csv", "id,a\nword,x\n")
+    let dry = try bench.report(words(bench, "--dry-run"))
+    #expect(bench.names().sorted() == ["f0.csv", "f1.csv", "f2.csv"])
+    let real = try bench.report(words(bench))
+    #expect(real["notes"].count == 4 && dry["notes"].count == 4)
+    for place in 0..<4 { #expect(dry["notes"][place].text == real["notes"][place].text) }
+    for place in 0..<2 {
+      #expect(dry["columns"][place]["type"].text == real["columns"][place]["type"].text)
+    }
+    for name in ["read", "imported", "objects"] { #expect(dry[name].int == real[name].int) }
+  }
+
   @Test func typesAreThoseOfAllFiles() throws {
     let bench = try Workbench()
     let values = ["1", "", "9007199254740993", "2", "", "3.5"]

@@ -107,6 +107,22 @@ import Testing
     (0..<report["columns"].count).map { report["columns"][$0]["type"].text }
   }
 
+  @Test("A day without records does not fail because its columns have no types")
+  func withoutRecords() throws {
+    let bench = try Workbench()
+    let words = [
+      "import", "-", "--into", bench.database, "--table", "t", "--where", "id > 1", "--check",
+      "n between 1 and 5",
+    ]
+    for text in ["id,n\n", "id,n", "id,n\r\n\r\n"] { try bench.run(words, input: text) }
+    try bench.run(words + ["--where", "none > 1"], input: "id,n\n", status: .usage)
+    // The types are those of the first values, and the conditions hold for these.
+    let report = try bench.run(
+      words + ["--max-rejects", "9", "--report", "json"], input: "id,n\n1,1\n2,2\n3,30\n")
+    #expect(try Report(Array(report.outputText.utf8))["imported"].int == 1, "\(report.outputText)")
+    #expect(try bench.export("--no-header") == "2,2\n")
+  }
+
   @Test("--schema evolve widens types that were given")
   func evolve() throws {
     let bench = try Workbench()

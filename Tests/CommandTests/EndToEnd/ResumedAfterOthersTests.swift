@@ -122,8 +122,30 @@ import Testing
     let other = ["import", "-", "--into", bench.database, "--table", "other"]
     for input in ["a\n1\n", "a\n2\n"] { try bench.run(other, input: input) }
     // A second part of the pending import, so that its entry lies around the others.
+    try bench.write("w.csv", "id\n" + (1...45).map { "\($0)\n" }.joined() + "x,y\n")
     try bench.run(words + ["--resume"], status: .dataRefused)
     try bench.run(["undo", bench.database])
+    #expect(
+      try bench.run(["query", bench.database, "--table", "other", "--count"]).outputText == "1\n")
+  }
+
+  @Test("A version is gone back to if the import around it had not changed anything by then")
+  func besideNothing() throws {
+    let bench = try Workbench()
+    func lines(_ ids: ClosedRange<Int>, _ value: String) -> String {
+      ids.map { "\($0),\(value)\n" }.joined()
+    }
+    let into = ["--into", bench.database, "--table", "t", "--key", "id"]
+    try bench.run(["import", "-"] + into, input: "id,v\n" + lines(1...20, "a"))
+    try bench.run(["keep", bench.database, "--versions", "14"])
+    try bench.write("w.csv", "id,v\n" + lines(1...10, "a") + "x,y,z\n" + lines(11...20, "b"))
+    let words =
+      ["import", bench.path("w.csv")] + into + ["--batch-size", "5", "--on-conflict", "update"]
+    try bench.run(words, status: .dataRefused)
+    let other = ["import", "-", "--into", bench.database, "--table", "other"]
+    for input in ["a\n1\n", "a\n2\n"] { try bench.run(other, input: input) }
+    try bench.run(words + ["--resume", "--max-rejects", "1"])
+    try bench.run(["undo", bench.database, "--all"])
     #expect(
       try bench.run(["query", bench.database, "--table", "other", "--count"]).outputText == "1\n")
   }

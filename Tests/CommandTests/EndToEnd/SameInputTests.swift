@@ -92,6 +92,39 @@ import Testing
     #expect(try !run("copy.csv", "app.csv").contains("it begins with all"))
   }
 
+  @Test("What came through a pipe is not what was renamed and has grown")
+  func piped() throws {
+    let bench = try Workbench()
+    let contents = ["--resume", "--same-input", "contents"]
+    let into = ["--into", bench.database, "--table", "t"]
+    try bench.run(["import", "-"] + into + contents, input: "id\n1\n2\n")
+    try bench.write("a.csv", "id\n1\n2\n3\n")
+    let told = try bench.run(words(bench, "a.csv", more: contents)).outputText
+    #expect(!told.contains("it begins with all"), "\(told)")
+    #expect(try bench.export("--no-header") == "1\n2\n1\n2\n3\n")
+  }
+
+  @Test("A log at the place of one that was renamed is remembered, also far behind many others")
+  func renamedBehindMany() throws {
+    let bench = try Workbench()
+    let contents = ["--resume", "--same-input", "contents"]
+    let others = (0..<40).map { "z\($0).csv" }
+    for (index, name) in others.enumerated() { try bench.write(name, "id\n\(1000 + index)\n") }
+    func run(_ names: [String]) throws -> Int? {
+      try bench.report(
+        ["import"] + names.map(bench.path) + ["--into", bench.database, "--table", "t"] + contents
+      )["read"].int
+    }
+    try bench.write("app.csv", "id\n1\n2\n")
+    #expect(try run(["app.csv"] + others) == 42)
+    try bench.write("app.csv.1", "id\n1\n2\n3\n")
+    try bench.write("app.csv", "id\n4\n")
+    for (index, name) in others.enumerated() { try bench.write(name, "id\n\(2000 + index)\n") }
+    #expect(try run(["app.csv"] + others + ["app.csv.1"]) == 42)
+    try bench.write("app.csv", "id\n4\n5\n")
+    #expect(try run(["app.csv"]) == 1)
+  }
+
   /// A file that was renamed on purpose, found by its contents.
   @Test func contents() throws {
     let bench = try Workbench()

@@ -13,7 +13,8 @@ import Testing
   @Test(arguments: [
     bank, "a,b\n1,2\n", "'a','b'\n'x,y','z'\n", "# c\nid\tn\n1\t2\n", "1|2\n3|4\n",
     "a,b\n\"x \\\"y\\\"\",1\n\"z\",2\n", "Land,2000,2001\nFR,1.5,2.5\n", "\u{FEFF}n;m\n1;2\n",
-    "  a   b\n  1  22\n 10   3\n  4   5\n  6   7\n",
+    "  a   b\n  1  22\n 10   3\n  4   5\n  6   7\n", "# c\na,b\n1,2\n#3,4\n# d\n5,6\n",
+    "# c, d\na,b\n1,2\n# e\n5,6\n", "# by me\nTitle\n\na,b\n1,2\n#3,4\n5,6\n",
   ])
   func theCommandSaysAll(input: String) throws {
     let bench = try Workbench()
@@ -35,8 +36,9 @@ import Testing
     try bench.run(
       [
         "import", bench.path("in.csv"), "--into", bench.database, "--table", "in", "--max-rejects",
-        "unlimited", "--quiet",
+        "unlimited", "--rejects", bench.path("found.csv"), "--quiet",
       ])
+    #expect((try? bench.read("told.csv")) == (try? bench.read("found.csv")))
     let found = try bench.export()
     #expect(try bench.run(["export", bench.path("in.sheaf")]).outputText == found)
   }

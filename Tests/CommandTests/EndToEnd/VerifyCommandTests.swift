@@ -58,6 +58,23 @@ import Testing
     #expect(try verify(bench)["found"].int == 3)
   }
 
+  @Test("Equal records of several inputs are counted for the input that has them")
+  func equalRecordsOfInputs() throws {
+    let bench = try imported("a,b\n1,x\n2,y\n2,y\n3,z\n")
+    try bench.write("in.csv", "a,b\n1,x\n2,y\n")
+    try bench.write("2.csv", "a,b\n2,y\n3,z\n2,y\n")
+    try bench.write("3.csv", "a,b\n3,z\n2,y\n2,y\n")
+    let report = try verify(bench, bench.path("2.csv"), bench.path("3.csv"), isGood: false)
+    let inputs = (0..<3).map { report["inputs"][$0] }
+    #expect(inputs.map { $0["found"].int } == [2, 2, 0], "\(report)")
+    #expect(inputs.map { $0["missing"].int } == [0, 1, 3], "\(report)")
+    // The records of a kind are told of once, at the first that has no object.
+    #expect(report["problems"].count == 2)
+    #expect(report["problems"][0]["reason"].text == "5 records have its values, and only 2 objects have")
+    #expect(report["problems"][0]["file"].text?.hasSuffix("2.csv") == true)
+    #expect(report["problems"][1]["file"].text?.hasSuffix("3.csv") == true)
+  }
+
   @Test("Every record is found, or counted as missing or differing", arguments: [true, false])
   func everyRecord(hasKey: Bool) throws {
     let bench = try hasKey ? imported(rows, "--key", "id") : imported(rows)
