@@ -177,6 +177,15 @@ final class SheafProcess {
     return false
   }
 
+  /// Waits until standard output holds `text`, for at most about twenty seconds.
+  func waitForOutput(containing text: String) -> Bool {
+    for _ in 0..<2000 {
+      if String(decoding: output.bytes, as: UTF8.self).contains(text) { return true }
+      System.sleep(milliseconds: 10)
+    }
+    return false
+  }
+
   /// Whether the program has not ended yet.
   var isRunning: Bool {
     if ending == nil {

@@ -7,7 +7,11 @@
 /// Thread rule: any thread. Two locks of one process exclude each other too.
 package final class JobLock: Sendable {
   private let descriptor: Int32
+  private let path: String
+  private let hasCreated: Bool
   private static let byte = 1 << 60
+  /// The bytes that handles of the database lock, of which each one has one.
+  private static let handles = (1 << 61)..<(6 << 60)
 
   /// Why the wait ended.
   package typealias Refusal = Patience.Refusal
@@ -29,17 +33,17 @@ package final class JobLock: Sendable {
   ) throws {
     let path = try System.resolved(given)
     while true {
-      if let status = try System.statusIfPresent(path: path), !status.isRegular, !status.isDirectory
-      {
-        throw NoFile(path: path)
-      }
-      let descriptor = try System.open(path, creates ? .readWriteCreate : .readWrite)
+      let status = try System.statusIfPresent(path: path)
+      if let status, !status.isRegular, !status.isDirectory { throw NoFile(path: path) }
+      let (descriptor, isNew) = try Self.open(path, creates: creates, isMissing: status == nil)
       do {
         let isTaken = try System.lock(
           descriptor, .exclusive, at: Self.byte, length: 1, wait: false, path: path)
         // A compaction may have replaced this file.
         if isTaken, try Self.isNamed(path, descriptor) {
           self.descriptor = descriptor
+          self.path = path
+          hasCreated = isNew
           return
         }
         System.close(descriptor)
@@ -52,10 +56,38 @@ package final class JobLock: Sendable {
     }
   }
 
+  private static func open(
+    _ path: String, creates: Bool, isMissing: Bool
+  ) throws(SystemError) -> (Int32, isNew: Bool) {
+    if creates, isMissing {
+      do throws(SystemError) {
+        return (try System.open(path, .createNew), true)
+      } catch {
+        // Somebody else has created it meanwhile.
+        guard error.isExisting else { throw error }
+      }
+    }
+    return (try System.open(path, creates ? .readWriteCreate : .readWrite), false)
+  }
+
   private static func isNamed(_ path: String, _ descriptor: Int32) throws(SystemError) -> Bool {
     let held = try System.status(descriptor, path: path)
     guard let named = try System.statusIfPresent(path: path) else { return false }
     return named.inode == held.inode && named.device == held.device
+  }
+
+  /// Removes the file, if this lock has created it and nobody has used it: it is empty, and no handle of a
+  /// database has it open. Who waits for this lock finds that it is gone, and creates another; so does
+  /// `Database.open`, which looks for the name after taking a lock of its own.
+  package func removeUnused() {
+    guard hasCreated,
+      (try? System.lock(
+        descriptor, .exclusive, at: Self.handles.lowerBound, length: Self.handles.count,
+        wait: false, path: path)) == true,
+      (try? Self.isNamed(path, descriptor)) == true,
+      (try? System.status(descriptor, path: path).size) == 0
+    else { return }
+    try? System.remove(path)
   }
 
   deinit { System.close(descriptor) }

@@ -73,7 +73,8 @@ package final class Lock: @unchecked Sendable {
   /// One of several conditions to wait for with the same lock, so that a change wakes only the threads
   /// concerned.
   ///
-  /// Thread rule: any thread, with the lock held.
+  /// Thread rule: any thread. `wait` with the lock held; waking others with it or, so that these need not
+  /// wait for it, after it was released.
   package final class Condition: @unchecked Sendable {
     // @unchecked: as for the lock.
     private let lock: Lock

@@ -99,6 +99,8 @@ struct AlterRun {
     var changes: [String] = []
     let defaults = try defaults(table)
     try refuseDeclared(table, defaults)
+    try SurplusColumns.remember(
+      table, before: wish.renames.flatMap { [$0.old, $0.new] } + wish.drops)
     try rename(table, &changes)
     var misfits: [Misfit] = []
     var count = 0
@@ -108,9 +110,7 @@ struct AlterRun {
       count += found.count
       misfits += try found.first.map { try misfit($0, column, type, table) }
       if found.count > 0 { continue }
-      let before = table.columns.first { $0.name == column }?.type
-      try decision.apply(table)
-      if before != type { changes.append("column '\(column)' is \(type.name)") }
+      if let change = try decision.apply(table) { changes.append(change) }
     }
     if count == 0 { try change(table, defaults, &changes) }
     return Outcome(

@@ -85,8 +85,10 @@ enum DiffCommand {
   ) throws -> Snapshot {
     if let name { return try database.snapshot(at: VersionName(name)) }
     let isHalf = try ImportRuns.halves(database, table: table)
+    // An import that has not come to its end may have kept the version that readers still see.
     let kept = try database.keptVersions().last {
       try $0.number < new.version && !isHalf($0.number)
+        && !TablePair.differing(database.snapshot(at: .number($0.number)), new).isEmpty
     }
     guard let kept else {
       throw CommandError.usage(

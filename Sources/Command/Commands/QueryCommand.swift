@@ -25,7 +25,8 @@ enum QueryCommand {
   static let groupBy = Option<[String]>(
     "group-by", .nameList, group: summary,
     help: "Print a row for each combination of values in these columns, and how many objects have "
-      + "it; the largest group first")
+      + "it; the largest group first. A computed column is called count_2 where a grouping column "
+      + "is called count, and so on")
   static let sum = Option<[String]>(
     "sum", .nameList, group: summary, help: "Print the sum of these columns")
   static let average = Option<[String]>(

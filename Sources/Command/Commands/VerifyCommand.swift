@@ -91,6 +91,7 @@ enum VerifyCommand {
       if file != nil {
         for name in found.inputs.map(\.path) + found.rejectFiles {
           digests[name] = try Digest.sha256(of: name)
+          try checkSame(name, found.files[name])
         }
       }
       let json = json(found, path, made: snapshot.made, digests)
@@ -104,6 +105,20 @@ enum VerifyCommand {
       }
       return found.isGood ? .done : .dataRefused
     }
+  }
+
+  /// A receipt must not have the digest of other bytes than those that were verified.
+  private static func checkSame(_ name: String, _ before: FileStatus?) throws {
+    let now = try? System.status(path: name)
+    if let before, let now, now.identity == before.identity, now.size == before.size,
+      now.modified == before.modified
+    {
+      return
+    }
+    throw CommandError(
+      .dataRefused,
+      "\(name): it was changed or replaced while it was verified; there is no receipt: run the command "
+        + "again")
   }
 
   private static func problem(_ report: VerifyReport) -> String {

@@ -38,9 +38,6 @@ enum WatchCommand {
     ],
     run: run)
 
-  /// The pause between two checks for a newer version; a check is two reads of shared memory.
-  private static let pauseMilliseconds: UInt32 = 50
-
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
@@ -51,37 +48,143 @@ enum WatchCommand {
       throw CommandError.usage("--where is about one table; name it with --table")
     }
     let pause = try arguments.value(idle).map { Double($0) * 1e9 }
+    let since = try arguments.value(since).map { VersionName($0) }
+    let waiting = try DatabaseFile.waiting("watch", path, arguments)
     Interrupt.install()
-    return try DatabaseFile.use(
-      path, .readOnly, DatabaseFile.waiting("watch", path, arguments)
-    ) { database in
-      var last =
-        try arguments.value(since).map { try database.snapshot(at: VersionName($0)) }
-        ?? database.snapshot()
-      // The table may have been created or renamed after the version to begin with.
-      if let wanted, !last.tableNames.contains(wanted) { _ = try database.snapshot().table(wanted) }
-      try say(last, output)
-      var moved = System.monotonicNanoseconds
-      while Interrupt.signal == nil {
-        let newest = try database.snapshot()
-        if newest.version != last.version {
-          for pair in try TablePair.differing(last, newest) where pair.isNamed(wanted) {
-            try print(pair, predicate, output)
-          }
-          last = newest
-          try say(last, output)
-          moved = System.monotonicNanoseconds
-          continue
-        }
-        if let pause, Double(System.monotonicNanoseconds &- moved) >= pause { return .done }
-        System.sleep(milliseconds: pauseMilliseconds)
+    var watch = VersionWatch(table: wanted, filter: predicate, idle: pause, output: output)
+    let first = try DatabaseFile.use(path, .readOnly, waiting) { database in
+      try watch.follow(database, since: since)
+    }
+    if let first { return first }
+    while true {
+      do {
+        let next = try DatabaseFile.use(path, .readOnly, waiting) { try watch.goOn($0) }
+        if let next { return next }
+      } catch {
+        throw watch.named(error)
       }
-      return Interrupt.status ?? .interrupted
+    }
+  }
+}
+
+/// Prints the changes of a database, version after version, also when another file of the same database takes
+/// the place of the open one.
+private struct VersionWatch {
+  /// The pause between two checks for a newer version; a check is two reads of shared memory.
+  private static let pauseMilliseconds: UInt32 = 50
+  /// The time between two looks at the file's name, in nanoseconds.
+  private static let lookInterval: UInt64 = 1_000_000_000
+
+  private let table: String?
+  private let filter: Predicate?
+  /// Nanoseconds; nil: without an end.
+  private let idle: Double?
+  private let output: BufferedOutput
+  private var moved = System.monotonicNanoseconds
+  /// The version that was printed last in a file that has lost its name.
+  private var reached: Reached?
+
+  init(table: String?, filter: Predicate?, idle: Double?, output: BufferedOutput) {
+    (self.table, self.filter, self.idle, self.output) = (table, filter, idle, output)
+  }
+
+  /// Prints the changes from a version on; nil: from the newest.
+  ///
+  /// - Returns: nil when the path names another file of the same database.
+  /// - Throws: `CommandError` when the file was removed, or another database has its name.
+  mutating func follow(_ database: Database, since: VersionName?) throws -> ExitStatus? {
+    let last = try since.map { try database.snapshot(at: $0) } ?? database.snapshot()
+    // The table may have been created or renamed after the version to begin with.
+    if let table, !last.tableNames.contains(table) { _ = try database.snapshot().table(table) }
+    try say(last)
+    moved = System.monotonicNanoseconds
+    return try follow(database, last)
+  }
+
+  /// Goes on in the file that has taken the place of the one before.
+  ///
+  /// - Throws: `EngineError.noSuchVersion` when it does not have the version that was printed last.
+  mutating func goOn(_ database: Database) throws -> ExitStatus? {
+    guard let reached else { return try follow(database, since: nil) }
+    moved = System.monotonicNanoseconds
+    let number = reached.version
+    if let same = try Self.version(number, of: database), try reached.is(same) {
+      return try follow(database, same)
+    }
+    // A compaction gives its copy the next number.
+    if let copy = try Self.version(number &+ 1, of: database), try reached.hasContents(of: copy) {
+      try say(copy)
+      return try follow(database, copy)
+    }
+    throw EngineError.noSuchVersion(
+      name: "\(number)", newest: try database.snapshot().version,
+      kept: try database.keptVersions().map(\.number))
+  }
+
+  private static func version(_ number: UInt64, of database: Database) throws -> Snapshot? {
+    do {
+      return try database.snapshot(at: .number(number))
+    } catch EngineError.noSuchVersion {
+      return nil
     }
   }
 
+  private mutating func follow(_ database: Database, _ first: Snapshot) throws -> ExitStatus? {
+    var last = first
+    var looked = System.monotonicNanoseconds
+    while Interrupt.signal == nil {
+      let now = System.monotonicNanoseconds
+      let isIdle = idle.map { Double(now &- moved) >= $0 } ?? false
+      var displacement: EngineError?
+      // Before the newest version is read: what was committed before the file lost its name is printed.
+      if isIdle || now &- looked >= Self.lookInterval {
+        looked = now
+        displacement = try Self.displacement(of: database)
+      }
+      let newest = try database.snapshot()
+      if newest.version != last.version {
+        for pair in try TablePair.differing(last, newest) where pair.isNamed(table) {
+          try print(pair)
+        }
+        last = newest
+        try say(last)
+        moved = System.monotonicNanoseconds
+        continue
+      }
+      if let displacement {
+        reached = try Reached(last)
+        guard
+          try DatabaseOrigin(at: database.path)?.continues(database, from: last.version) == true
+        else { throw named(displacement) }
+        try reached?.read(last)
+        return nil
+      }
+      if isIdle { return .done }
+      System.sleep(milliseconds: Self.pauseMilliseconds)
+    }
+    return Interrupt.status ?? .interrupted
+  }
+
+  private static func displacement(of database: Database) throws -> EngineError? {
+    do {
+      try database.checkName()
+      return nil
+    } catch let error as EngineError {
+      guard case .displaced = error else { throw error }
+      return error
+    }
+  }
+
+  /// The error with the version that was printed last.
+  func named(_ error: any Error) -> CommandError {
+    let error = CommandError(unexpected: error)
+    guard let reached, error != .closedPipe else { return error }
+    return CommandError(
+      error.status, error.message + "; what was printed ends with --since \(reached.version)")
+  }
+
   /// Ends the changes of a version with a line, so that a reader knows that it has all of them.
-  private static func say(_ snapshot: Snapshot, _ output: BufferedOutput) throws {
+  private func say(_ snapshot: Snapshot) throws {
     let line: JSONValue = [
       "version": .int(Int(clamping: snapshot.version)),
       "time": .optional(snapshot.made) { .string("\($0)") },
@@ -90,11 +193,66 @@ enum WatchCommand {
     try output.flush()
   }
 
-  private static func print(
-    _ pair: TablePair, _ filter: Predicate?, _ output: BufferedOutput
-  ) throws {
+  private func print(_ pair: TablePair) throws {
     let reader = ChangeReader(from: pair.old, to: pair.new, where: filter)
     let formatter = ChangeFormatter(reader, .jsonl, table: pair.name)
     try reader.run { try output.write(formatter.bytes(of: $0)) }
+  }
+}
+
+/// What tells a version from another one of its number, and its compacted copy from a version that came after
+/// it.
+private struct Reached {
+  let version: UInt64
+  private let made: DateTime?
+  private let madeBy: String
+  private let tables: [String: Extent]
+  private var contents: Int?
+
+  private struct Extent: Equatable {
+    let number: UInt32
+    let count: Int
+  }
+
+  init(_ snapshot: Snapshot) throws {
+    version = snapshot.version
+    (made, madeBy) = (snapshot.made, snapshot.madeBy)
+    tables = try Self.extents(snapshot)
+  }
+
+  func `is`(_ snapshot: Snapshot) throws -> Bool {
+    try made == snapshot.made && madeBy == snapshot.madeBy && tables == Self.extents(snapshot)
+  }
+
+  /// Reads all objects, for `hasContents`: versions that are not kept have no time.
+  mutating func read(_ snapshot: Snapshot) throws { contents = try Self.contents(snapshot) }
+
+  func hasContents(of snapshot: Snapshot) throws -> Bool {
+    try self.is(snapshot) && contents == Self.contents(snapshot)
+  }
+
+  /// The hash of all objects, with a key of this process.
+  private static func contents(_ snapshot: Snapshot) throws -> Int {
+    var hasher = Hasher()
+    for name in snapshot.tableNames.sorted() {
+      let table = try snapshot.table(name)
+      hasher.combine(name)
+      hasher.combine(table.columns.map(\.name))
+      try table.forEachRow { row in
+        if let status = Interrupt.status { throw CommandError(status, "interrupted") }
+        hasher.combine(row.key)
+        hasher.combine(row.values)
+      }
+    }
+    return hasher.finalize()
+  }
+
+  private static func extents(_ snapshot: Snapshot) throws -> [String: Extent] {
+    var extents: [String: Extent] = [:]
+    for name in snapshot.tableNames {
+      let table = try snapshot.table(name)
+      extents[name] = Extent(number: table.number, count: table.count)
+    }
+    return extents
   }
 }

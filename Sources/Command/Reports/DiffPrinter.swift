@@ -82,14 +82,7 @@ struct DiffPrinter {
   private func printCounts(
     _ name: String, _ old: Table?, _ new: Table?, _ filter: Predicate?
   ) throws {
-    var counts: [ObjectStep.Kind: Int] = [:]
-    if let old, let new {
-      counts = try new.changeCounts(since: old, where: filter)
-    } else if let table = new ?? old {
-      var query = Query()
-      query.filter = filter
-      counts[new == nil ? .deleted : .inserted] = try query.count(in: table)
-    }
+    let counts = try ChangeReader(from: old, to: new, where: filter).counts()
     let numbers = [.inserted, .deleted, .changed].map { counts[$0] ?? 0 }
     switch format {
     case .table: try text?.add([StandardError.escaped(name)] + numbers.map { "\($0)" })

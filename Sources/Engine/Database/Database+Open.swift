@@ -33,11 +33,10 @@ extension Database {
       var storage: FileStorage?
       var recovered: Recovery?
       var locks: FileLocks?
-      let coordination = try joined(path, options) { alone, visible, lockFile in
-        let opened = try FileStorage(path: path, mode: options.systemMode)
+      let coordination = try joined(path, options) { peers, visible, lockFile in
+        let alone = peers.isAlone
+        let (opened, own) = try file(path, options, peers, lockFile)
         storage = opened
-        // Before any write, since a process with another lock file may have the file open.
-        let own = try FileLocks(opened, lockFile: lockFile)
         locks = own
         do {
           // A killed compaction leaves its copy. While other handles have the file open, the copy may belong
@@ -70,6 +69,56 @@ extension Database {
     }
   }
 
+  /// Who has the database open.
+  private enum Peers {
+    /// Nobody, and nobody can open it before this handle has.
+    case none
+    /// Others may, without this handle knowing of them.
+    case unknown
+    /// Others have this file open.
+    case file(FileIdentity)
+
+    var isAlone: Bool { if case .none = self { true } else { false } }
+  }
+
+  /// Opens or creates the file, and takes its locks.
+  ///
+  /// - Throws: `CoordinationError.replaced` when others have another file open; it is not created then.
+  private static func file(
+    _ path: String, _ options: Options, _ peers: Peers, _ lockFile: FileIdentity?
+  ) throws -> (FileStorage, FileLocks) {
+    while true {
+      let opened =
+        if case .file(let identity) = peers {
+          try file(identity, path, options)
+        } else {
+          try FileStorage(path: path, mode: options.systemMode)
+        }
+      // Before any write, since a process with another lock file may have the file open.
+      let locks = try FileLocks(opened, lockFile: lockFile)
+      // An import that fails removes the empty file it has created, unless there are locks on it.
+      if try opened.length() > 0 || opened.hasName() { return (opened, locks) }
+      try locks.leave()
+    }
+  }
+
+  /// Opens the file that others have open. It is there, or was removed: none is created.
+  private static func file(
+    _ identity: FileIdentity, _ path: String, _ options: Options
+  ) throws -> FileStorage {
+    let replaced = CoordinationError.replaced(lockPath(path))
+    let mode = options.access == .create ? .readWrite : options.systemMode
+    let opened: FileStorage
+    do throws(SystemError) {
+      opened = try FileStorage(path: path, mode: mode)
+    } catch {
+      if error.isMissing, options.access == .create { throw replaced }
+      throw error
+    }
+    guard opened.identity == identity else { throw replaced }
+    return opened
+  }
+
   /// The path of the lock file, through which processes find each other.
   static func lockPath(_ path: String) -> String { CompanionFile.lockPath(path) }
 
@@ -99,11 +148,14 @@ extension Database {
   /// the disk is full: writers see such a reader by its locks on the file itself (`FileLocks`).
   private static func joined(
     _ path: String, _ options: Options,
-    _ open: (Bool, VersionCell, FileIdentity?) throws -> FileIdentity
+    _ open: (Peers, VersionCell, FileIdentity?) throws -> FileIdentity
   ) throws -> Coordination {
     do {
       return try Coordination(
-        path: lockPath(path), database: path, waiting: options.waiting, open: open)
+        path: lockPath(path), database: path, waiting: options.waiting
+      ) { others, visible, lockFile in
+        try open(others.map { .file($0) } ?? .none, visible, lockFile)
+      }
     } catch let error as SystemError where error.isMissing && error.path == lockPath(path) {
       // The folder is missing. The error names the database, since the user does not know the lock file.
       throw SystemError(operation: error.operation, path: path, code: error.code)
@@ -113,7 +165,7 @@ extension Database {
     {
       let coordination = try Coordination(privateFor: lockPath(path))
       // Not alone: a process that can write in the folder may join at any time.
-      _ = try open(false, coordination.visible, nil)
+      _ = try open(.unknown, coordination.visible, nil)
       return coordination
     }
   }

@@ -1,6 +1,6 @@
 import Base
 
-/// The database that a path named at some moment, for checking later that it still does.
+/// The database that a path names at some moment, for checking later that it still does.
 ///
 /// Thread rule: a plain value, `Sendable`.
 package struct DatabaseOrigin: Sendable {
@@ -25,6 +25,13 @@ package struct DatabaseOrigin: Sendable {
     newest = found.map { ($0.identity, $0.record.version) }
   }
 
+  /// Returns whether the file belongs to the same database as an open one, and has a version that is not
+  /// older: it is a compacted copy, or a restored one.
+  package func continues(_ database: Database, from version: UInt64) throws -> Bool {
+    guard let newest else { return false }
+    return try newest.identity == database.parts.pipeline.identity && newest.version >= version
+  }
+
   /// - Throws: `EngineError.displaced` when the path names no file, or another database: neither the same
   ///   file nor its compacted replacement.
   package func check() throws {
@@ -47,5 +54,13 @@ package struct DatabaseOrigin: Sendable {
       reason:
         "another file took the database file's place before it was opened; nothing was written: see that "
         + "it is the right one, and run the command again")
+  }
+}
+
+extension Database {
+  /// - Throws: `EngineError.displaced` when the file was removed, moved or replaced while it was open here;
+  ///   `EngineError.system`.
+  package func checkName() throws {
+    try translatingErrors(path) { try parts.storage.checkName() }
   }
 }

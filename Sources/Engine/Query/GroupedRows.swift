@@ -1,5 +1,7 @@
 /// Groups as the rows of a table: the grouping columns, `count`, and each aggregate.
 ///
+/// No two columns have the same name: one that is computed gets `_2` where the name is taken, and so on.
+///
 /// The largest group is first, unless the query sorts by one of these columns.
 package struct GroupedRows {
   package private(set) var columns: [Column] = []
@@ -18,7 +20,13 @@ package struct GroupedRows {
       column.notation = nil
       columns.append(column)
     }
-    if !names.isEmpty { columns.append(Column("count", .int)) }
+    var taken = Set(columns.map(\.name))
+    func computed(_ name: String, _ type: ColumnType) -> Column {
+      let name = Column.unused(name, taken)
+      taken.insert(name)
+      return Column(name, type)
+    }
+    if !names.isEmpty { columns.append(computed("count", .int)) }
     for (index, aggregate) in aggregates.enumerated() {
       let source = table.columns[try table.indices(of: [aggregate.column])[0]]
       var type = aggregate.type(of: source.type) ?? .double
@@ -26,7 +34,7 @@ package struct GroupedRows {
       for group in groups {
         if case .double = group.aggregates[index] { type = .double }
       }
-      columns.append(Column("\(aggregate.function.shortName)(\(aggregate.column))", type))
+      columns.append(computed("\(aggregate.function.shortName)(\(aggregate.column))", type))
     }
     total = groups.count
     rows = groups.map { group in

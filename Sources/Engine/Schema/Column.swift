@@ -96,3 +96,15 @@ extension ColumnType {
   /// The type with its article, for messages.
   package var article: String { self == .int ? "an int" : "a \(name)" }
 }
+
+extension Column {
+  /// The name, or with `_2`, `_3` and so on the first that is not taken.
+  package static func unused(_ name: String, _ taken: Set<String>) -> String {
+    var (unused, suffix) = (name, 2)
+    while taken.contains(unused) {
+      unused = "\(name)_\(suffix)"
+      suffix += 1
+    }
+    return unused
+  }
+}

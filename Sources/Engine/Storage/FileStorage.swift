@@ -127,6 +127,11 @@ package final class FileStorage: Storage, @unchecked Sendable {
     if isNamed { try System.flushDirectory(of: path) }
   }
 
+  /// Returns whether the path names this file.
+  package func hasName() throws(SystemError) -> Bool {
+    try System.statusIfPresent(path: path)?.identity == identity
+  }
+
   package func checkName() throws {
     guard isNamed else { return }
     var isReplaced = true

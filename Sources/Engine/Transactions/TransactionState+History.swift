@@ -54,11 +54,31 @@ extension TransactionState {
     }
     if catalogue.history == nil {
       catalogue.origin = VersionOrigin()
-    } else if !keepsOrigin, catalogueIsChanged || editors.values.contains(where: \.isChanged) {
-      // A version with the same tables, which only keeps others, has the time of its predecessor.
+    } else if !keepsOrigin, visibleTablesAreChanged || hasChangedVisibleTable {
+      // A version in which readers see the same tables, such as one that only keeps others or has a batch of
+      // a pending table, has the time of its predecessor: at any moment since then these were the newest.
       catalogue.origin = VersionOrigin(
         secondsSince1970: Int64(System.secondsSince1970), what: madeBy)
     }
+  }
+
+  /// Notes that the catalogue of tables that readers see is changed.
+  func noteVisibleChange() { (catalogueIsChanged, visibleTablesAreChanged) = (true, true) }
+
+  private var hasChangedVisibleTable: Bool {
+    editors.contains { !Catalogue.isOwn($0.key) && $0.value.isChanged }
+  }
+
+  /// The newest kept version, if it was kept automatically, and readers see the same tables in the version
+  /// that the transaction began from. Call it before any change to these.
+  ///
+  /// - Throws: `EngineError.damaged`, `.transactionEnded`.
+  func keptLikeBase() throws -> UInt64? {
+    guard let newest = try history().kept.last, newest.isAutomatic else { return nil }
+    let old = try catalogue(of: newest.record.version).catalogue
+    let isSame =
+      old.schemaVersion == catalogue.schemaVersion && old.steps(to: catalogue).isEmpty
+    return isSame ? newest.record.version : nil
   }
 
   /// Stores the list of the new version's kept versions for the next transaction.

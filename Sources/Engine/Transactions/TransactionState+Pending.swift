@@ -187,7 +187,7 @@ extension TransactionState {
         editors[old.name] = nil
       }
       for table in pending.catalogue.tables { try put(table, end: base.end) }
-      catalogueIsChanged = true
+      noteVisibleChange()
       try forget(pending.root)
     }
   }

@@ -135,7 +135,7 @@ extension TransactionState {
         }
         catalogue.schemaVersion = old.schemaVersion
       }
-      catalogueIsChanged = true
+      noteVisibleChange()
       restoredEnd = max(restoredEnd ?? 0, record.end)
     }
   }

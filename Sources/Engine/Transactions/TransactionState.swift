@@ -16,6 +16,8 @@ final class TransactionState {
   /// The editors of tables that the transaction has deleted.
   var deletedEditors: [TableEditor] = []
   var catalogueIsChanged = false
+  /// True when tables that readers see have changed in it: not those of the file itself, nor pending ones.
+  var visibleTablesAreChanged = false
   /// The history, once it was read; see `TransactionState+History.swift`.
   var knownHistory: History?
   var historyIsChanged = false
@@ -168,7 +170,7 @@ final class TransactionState {
     }
     let table = try newTable(name, columns, keys: keys, indexes: indexes)
     catalogue.add(table.entry)
-    catalogueIsChanged = true
+    noteVisibleChange()
     editors[name] = try makeEditor(table.entry, table.schema, isNew: true)
   }
 

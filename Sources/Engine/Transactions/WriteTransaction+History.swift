@@ -45,6 +45,22 @@ extension WriteTransaction {
     try state.changeHistory { $0.letGo(beyond: limit) }
   }
 
+  /// Keeps the version that the transaction began from like `keepBase(most:)`, unless readers see the same
+  /// tables in the newest version that was kept automatically: then that one stands for it. Call it before
+  /// any change to these tables.
+  ///
+  /// - Parameter drops: whether to drop older versions beyond `most`.
+  /// - Returns: the version that has these tables and is kept; the base version when none is, as `most` is 0.
+  /// - Throws: `EngineError.invalidArgument`, `.transactionEnded`, `.damaged`.
+  package func keepBaseOnce(most: Int, drops: Bool) throws -> UInt64 {
+    try Self.check(most)
+    let known = try state.keptLikeBase()
+    if most == 0 { return known ?? baseVersion }
+    if known == nil { try state.keepBase(isAutomatic: true) }
+    if drops { try state.changeHistory { $0.letGo(beyond: most) } }
+    return known ?? baseVersion
+  }
+
   /// Sets how many versions imports keep automatically from now on, and drops those beyond that number.
   ///
   /// - Parameter limit: 0 to 1,000.

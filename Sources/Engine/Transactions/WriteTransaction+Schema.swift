@@ -57,7 +57,7 @@ extension TransactionState {
     try checkOpen()
     guard catalogue.schemaVersion != version else { return }
     catalogue.schemaVersion = version
-    catalogueIsChanged = true
+    noteVisibleChange()
   }
 
   func renameTable(_ name: String, to newName: String) throws {
@@ -73,7 +73,7 @@ extension TransactionState {
     }
     editors[name] = nil
     editors[newName] = editor
-    catalogueIsChanged = true
+    noteVisibleChange()
   }
 
   func deleteTable(_ name: String) throws {
@@ -89,6 +89,6 @@ extension TransactionState {
     if let place = catalogue.place(number: editor.number) { catalogue.remove(at: place) }
     editors[name] = nil
     deletedEditors.append(editor)
-    catalogueIsChanged = true
+    noteVisibleChange()
   }
 }

@@ -52,6 +52,16 @@ package struct DatePattern: Sendable, Hashable {
 
   package var hasTime: Bool { items.contains(.hour) || items.contains(.hourOf12) }
 
+  /// Whether the day is before the month, where both are numbers before the year; nil for all other patterns,
+  /// whose order cannot be mistaken.
+  package var isDayFirst: Bool? {
+    guard let day = items.firstIndex(of: .day), let month = items.firstIndex(of: .month),
+      let year = items.firstIndex(where: { $0 == .year || $0 == .shortYear }),
+      day < year, month < year
+    else { return nil }
+    return day < month
+  }
+
   /// Why a text is not a pattern, in words.
   package struct Problem: Error {
     package let reason: String

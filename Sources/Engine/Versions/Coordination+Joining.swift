@@ -122,13 +122,13 @@ extension Coordination {
     word(memory, 0).load() == magic && word(memory, 8).load() == layoutVersion
   }
 
-  static func verifyHeader(
-    _ memory: UnsafeMutableRawPointer, path: String, identity: FileIdentity
-  ) throws {
+  /// The database file that the participants have open.
+  static func openFile(
+    _ memory: UnsafeMutableRawPointer, path: String
+  ) throws(CoordinationError) -> FileIdentity {
     guard isOfThisLayout(memory) else { throw CoordinationError.foreignLockFile(path) }
-    guard word(memory, Offset.device).load() == identity.device,
-      word(memory, Offset.inode).load() == identity.inode
-    else { throw CoordinationError.replaced(path) }
+    return FileIdentity(
+      device: word(memory, Offset.device).load(), inode: word(memory, Offset.inode).load())
   }
 
   /// Finds a participant's byte that is not locked, and clears the reader slots of its last owner.

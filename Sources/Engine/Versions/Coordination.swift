@@ -117,14 +117,16 @@ package final class Coordination: @unchecked Sendable {
   ///   - path: the path of the lock file.
   ///   - database: the path of the database, whose owner and permissions the lock file gets.
   ///   - waiting: how long to wait.
-  ///   - open: opens or creates the database file and returns its identity. Called with the presence lock
-  ///     held, so that it sees the result of a compaction that has just finished. When `alone`, no other
-  ///     handle can join before it returns, and it stores the newest version in the cell.
+  ///   - open: opens the database file and returns its identity. Called with the presence lock held, so that
+  ///     it sees the result of a compaction that has just finished. When alone, no other handle can join
+  ///     before it returns, and it stores the newest version in the cell. Otherwise it gets the file that
+  ///     the others have open, and throws `CoordinationError.replaced` before it creates or reads another.
   /// - Throws: `CoordinationError.replaced` when others have another file open under this name, `.held` after
   ///   too long a wait; `EngineError.cancelled`.
   package init(
     path: String, database: String, waiting: Waiting,
-    open: (_ alone: Bool, _ visible: VersionCell, _ lockFile: FileIdentity) throws -> FileIdentity
+    open: (_ others: FileIdentity?, _ visible: VersionCell, _ lockFile: FileIdentity) throws
+      -> FileIdentity
   ) throws {
     let (descriptor, alone) = try Self.enter(path, database, waiting)
     do {
@@ -154,13 +156,12 @@ package final class Coordination: @unchecked Sendable {
         if alone || Self.isOfThisLayout(memory) {
           Self.word(memory, Offset.registering).store(UInt64(System.processIdentifier))
         }
-        let identity = try open(alone, visible, self.identity)
+        let others = try alone ? nil : Self.openFile(memory, path: path)
+        let identity = try open(others, visible, self.identity)
         if alone {
           Self.word(memory, Offset.device).store(identity.device)
           Self.word(memory, Offset.inode).store(identity.inode)
           Self.word(memory, 8).store(Self.layoutVersion)
-        } else {
-          try Self.verifyHeader(memory, path: path, identity: identity)
         }
         (participant, token) = try Self.takePlace(descriptor, memory, path: path)
         // Always granted at once, as this handle holds the lock already, shared or exclusive.

@@ -28,7 +28,9 @@ enum AmountFinder {
 
   /// The notations that fit all fields; none when they are not amounts. When `1.234` or `1,234` has two
   /// possible meanings, both are included.
-  static func candidates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
+  ///
+  /// - Parameter told: how numbers are spelled, if the user said so.
+  static func candidates(_ fields: [[UInt8]], told: NumberStyle? = nil) -> [ReadingCandidate] {
     var shape: Parts?
     var separators: Set<UInt8> = []
     var hasThousands = true
@@ -39,8 +41,8 @@ enum AmountFinder {
       hasThousands = hasThousands && parts.hasThousands
     }
     guard let shape else { return [] }
-    let found = styles(shape.symbol, separators, hasThousands: hasThousands).compactMap {
-      (meaning, style) -> ReadingCandidate? in
+    let styles = styles(shape.symbol, separators, hasThousands: hasThousands, told)
+    let found = styles.compactMap { (meaning, style) -> ReadingCandidate? in
       let notation = try? Notation(.decimal, [shape.example(style.example)])
       return notation.map { ReadingCandidate($0, meaning: meaning) }
     }
@@ -50,7 +52,7 @@ enum AmountFinder {
 
   /// The notation of a column that was declared to have decimals: that of the fields that are amounts, with
   /// the most frequent currency. Nil when they need none, or have several possible meanings.
-  static func likely(_ fields: [[UInt8]]) -> Notation? {
+  static func likely(_ fields: [[UInt8]], told: NumberStyle?) -> Notation? {
     let amounts = fields.map(\.withoutBlanks).compactMap { field in
       parts(field).map { (field: field, symbol: $0.symbol) }
     }
@@ -58,7 +60,8 @@ enum AmountFinder {
     let most = amounts.map(\.symbol).filter { !$0.isEmpty }.max {
       counts[$0, default: 0] < counts[$1, default: 0]
     }
-    let found = candidates(amounts.filter { $0.symbol.isEmpty || $0.symbol == most }.map(\.field))
+    let found = candidates(
+      amounts.filter { $0.symbol.isEmpty || $0.symbol == most }.map(\.field), told: told)
     guard let first = found.first, found.allSatisfy({ $0.meaning == first.meaning }) else {
       return nil
     }
@@ -67,7 +70,7 @@ enum AmountFinder {
 
   /// The possible spellings of numbers with these separators, by their meanings.
   private static func styles(
-    _ symbol: [UInt8], _ separators: Set<UInt8>, hasThousands: Bool
+    _ symbol: [UInt8], _ separators: Set<UInt8>, hasThousands: Bool, _ told: NumberStyle?
   ) -> [(meaning: Int, style: NumberStyle)] {
     let (comma, point): (UInt8, UInt8) = (0x2C, 0x2E)
     let others = separators.subtracting([comma, point])
@@ -75,6 +78,11 @@ enum AmountFinder {
     // Commas separate thousands, or points do in the other case, unless another character does.
     let byPoint = (0, NumberStyle(decimal: .point, thousands: others.first ?? comma))
     let byComma = (1, NumberStyle(decimal: .comma, thousands: others.first ?? point))
+    if let told {
+      return [byPoint, byComma].filter {
+        $0.1.decimal == told.decimal && (told.thousands ?? $0.1.thousands) == $0.1.thousands
+      }
+    }
     if separators.isDisjoint(with: [comma, point]) { return [byPoint] }
     if symbol == percent, !separators.contains(comma) { return [byPoint] }
     if !separators.contains(point), hasThousands, others.isEmpty,

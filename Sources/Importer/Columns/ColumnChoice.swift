@@ -7,6 +7,12 @@ struct ColumnChoice {
   /// The field of each column; nil: all fields in their order.
   let fields: [Int]?
 
+  /// The names in the table of the columns that are imported, whether or not the choice is valid.
+  static func taken(_ names: [String], _ options: ImportOptions) -> [String] {
+    let chosen = options.columns.map(Set.init)
+    return names.filter { chosen?.contains($0) ?? true }.map { options.renames[$0] ?? $0 }
+  }
+
   /// - Parameter names: the names of the input's columns.
   /// - Throws: `ImportError.noSuchColumn`; `.invalidOption` when a column is chosen twice, or two get the
   ///   same name.

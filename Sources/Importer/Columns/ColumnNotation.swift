@@ -42,16 +42,11 @@ struct ColumnNotation {
     case .infer: break
     case .named(let types): strictType = types[name]
     }
-    if !own.isEmpty {
-      let type: ColumnType = told.contains { $0.pattern.hasTime } ? .dateTime : .date
-      guard strictType == nil || strictType == type || strictType == .dateTime else {
-        throw .invalidOption(
-          "column '\(name)' is told to be \(strictType?.article ?? ""), and to have the date format "
-            + "'\(own[0].format)'")
-      }
-      strictType = strictType ?? type
-    }
+    if !own.isEmpty { strictType = try Self.datesType(name, strictType, told, own[0].format) }
     isTypeTold = strictType != nil
+    if let stored, strictType == nil, !isKey {
+      try ToldSpelling(numbers: numbers, formats: told).check(sample, stored)
+    }
     if isKey {
       guard own.isEmpty else {
         throw .invalidOption(
@@ -96,6 +91,19 @@ struct ColumnNotation {
     let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints) ?? .text
     isGuessedText = stored == nil && !keepsText && found == .text
     keep(stored?.reading ?? (keepsText ? .text : found), name)
+  }
+
+  /// The type of a column that has date formats of its own.
+  private static func datesType(
+    _ name: String, _ strict: ColumnType?, _ told: [KnownFormats.Format], _ format: String
+  ) throws(ImportError) -> ColumnType {
+    let type: ColumnType = told.contains { $0.pattern.hasTime } ? .dateTime : .date
+    guard strict == nil || strict == type || strict == .dateTime else {
+      throw .invalidOption(
+        "column '\(name)' is told to be \(strict?.article ?? ""), and to have the date format '\(format)'"
+      )
+    }
+    return strict ?? type
   }
 
   /// The column with only the candidates of a meaning.
@@ -189,7 +197,8 @@ struct ColumnNotation {
     switch type {
     case .text, .data, .uuid: return nil
     case .decimal:
-      return finder.toldNumbers.map { $0.notation(.decimal) } ?? AmountFinder.likely(sample)
+      return AmountFinder.likely(sample, told: finder.toldNumbers)
+        ?? finder.toldNumbers?.notation(.decimal)
     case .int, .double: return finder.toldNumbers?.notation(type)
     case .bool: return try? Notation(.bool, KnownFormats.toldWords)
     case .time:

@@ -84,13 +84,26 @@ struct ColumnTypes: Sendable, Equatable {
 
   private(set) var states: [State]
 
-  init(_ states: [State]) { self.states = states }
+  /// The states of columns that the table has already, for fields that no record had so far.
+  private var awaited: [Int: State]
+
+  /// - Parameter awaited: columns of the table beyond `states`, by the index of their field.
+  init(_ states: [State], awaited: [Int: State] = [:]) {
+    self.states = states
+    self.awaited = awaited
+  }
+
+  private mutating func grow(to count: Int) {
+    while states.count < count {
+      states.append(awaited.removeValue(forKey: states.count) ?? State())
+    }
+  }
 
   /// The same columns with the classes of an earlier run of the import, which may be more than the table's
   /// type shows. They are ignored if others have changed the column's type meanwhile.
   func resuming(_ classes: [TypeSet]) -> ColumnTypes {
     var copy = self
-    while copy.states.count < classes.count { copy.states.append(State()) }
+    copy.grow(to: classes.count)
     for (index, seen) in classes.enumerated() {
       let stored = copy.states[index].classes
       let isOwn = stored.isEmpty || stored.inferredType == seen.inferredType
@@ -108,21 +121,15 @@ struct ColumnTypes: Sendable, Equatable {
   mutating func settle(
     _ columns: [ColumnBatch.ColumnSummary], _ areThere: (_ index: Int) throws -> Bool
   ) rethrows {
-    for index in states.indices where states[index].mayHaveLargeIntegers {
-      let isNext =
-        index < columns.count && columns[index].sightings.contains { $0.type == .double }
-      guard isNext || states[index].classes.contains(.double) else { continue }
-      if try areThere(index) {
-        states[index].classes.formUnion(.bigInt)
-        if states[index].isKnown { states[index].sampled.formUnion(.bigInt) }
-      }
-      states[index].mayHaveLargeIntegers = false
+    for index in states.indices { try states[index].settle(index, columns, areThere) }
+    for index in awaited.keys where index < columns.count {
+      try awaited[index]?.settle(index, columns, areThere)
     }
   }
 
   /// Adds the summaries of a chunk's columns; columns beyond those known are new.
   mutating func add(_ columns: [ColumnBatch.ColumnSummary]) {
-    while states.count < columns.count { states.append(State()) }
+    grow(to: columns.count)
     for (index, column) in columns.enumerated() {
       states[index].nulls += column.nulls
       for sighting in column.sightings.sorted(by: { $0.record < $1.record }) {
@@ -137,6 +144,21 @@ struct ColumnTypes: Sendable, Equatable {
 }
 
 extension ColumnTypes.State {
+  fileprivate mutating func settle(
+    _ index: Int, _ columns: [ColumnBatch.ColumnSummary],
+    _ areThere: (_ index: Int) throws -> Bool
+  ) rethrows {
+    guard mayHaveLargeIntegers else { return }
+    let isNext =
+      index < columns.count && columns[index].sightings.contains { $0.type == .double }
+    guard isNext || classes.contains(.double) else { return }
+    if try areThere(index) {
+      classes.formUnion(.bigInt)
+      if isKnown { sampled.formUnion(.bigInt) }
+    }
+    mayHaveLargeIntegers = false
+  }
+
   fileprivate mutating func add(_ sighting: ColumnBatch.Sighting) {
     guard !classes.contains(sighting.type) else { return }
     let before = type

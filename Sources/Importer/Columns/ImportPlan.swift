@@ -96,36 +96,3 @@ struct ImportPlan: Sendable {
     index < columns.count ? columns[index].name : extras.name(index - columns.count)
   }
 }
-
-/// Names and identifiers of the columns for the surplus fields of long records.
-struct ExtraColumns: Sendable, Equatable {
-  /// The `extra` columns that the table has already, in order.
-  let existing: [(name: String, identifier: UInt32)]
-  /// The identifier of the first `extra` column that does not exist.
-  let nextIdentifier: UInt32
-  /// The names of other columns.
-  let taken: Set<String>
-
-  static func == (left: ExtraColumns, right: ExtraColumns) -> Bool {
-    left.nextIdentifier == right.nextIdentifier && left.taken == right.taken
-      && left.existing.map(\.name) == right.existing.map(\.name)
-  }
-
-  /// The identifier of the column for surplus field `index`, from 0.
-  func identifier(_ index: Int) -> UInt32 {
-    index < existing.count
-      ? existing[index].identifier : nextIdentifier &+ UInt32(index - existing.count)
-  }
-
-  /// Its name: `extra1`, `extra2` and so on, with a suffix when the input itself has such a column.
-  func name(_ index: Int) -> String {
-    if index < existing.count { return existing[index].name }
-    var name = "extra\(index + 1)"
-    var suffix = 2
-    while taken.contains(name) {
-      name = "extra\(index + 1)_\(suffix)"
-      suffix += 1
-    }
-    return name
-  }
-}

@@ -40,7 +40,8 @@ struct NotationFinder {
       return classes.inferredType == .int && !toldFormats.isEmpty ? dates(fields) : []
     }
     for find in [
-      dates, { shortDates($0) }, times, bools, AmountFinder.candidates, wides, infinities,
+      dates, { shortDates($0) }, times, bools,
+      { AmountFinder.candidates($0, told: toldNumbers) }, wides, infinities,
     ] {
       let found = find(fields)
       if !found.isEmpty { return found }
@@ -85,6 +86,13 @@ struct NotationFinder {
     /// The formats for the characters of the previous value, which most values of a column share.
     private var known: KnownFormats.Fitting?
 
+    /// - Parameter told: the user's formats: where these have one order, values of the other are no dates.
+    init(told: [KnownFormats.Format]) {
+      let orders = Set(told.compactMap(\.pattern.isDayFirst))
+      if orders == [true] { monthFirst = nil }
+      if orders == [false] { dayFirst = nil }
+    }
+
     mutating func formats(for field: UnsafeRawBufferPointer) -> KnownFormats.Fitting {
       let signs = SpellingSigns(field)
       if let known, known.signs == signs { return known }
@@ -118,7 +126,7 @@ struct NotationFinder {
   }
 
   private func dates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
-    var found = Found()
+    var found = Found(told: toldFormats)
     for field in fields {
       guard field.withUnsafeBytes({ take($0, &found) }),
         found.dayFirst != nil || found.monthFirst != nil
@@ -192,7 +200,7 @@ struct NotationFinder {
   ///
   /// - Throws: `EngineError.invalidArgument` when a format does not fit the type.
   func strictDates(_ type: ColumnType, _ fields: [[UInt8]]) throws(EngineError) -> Notation? {
-    var found = Found()
+    var found = Found(told: toldFormats)
     for field in fields {
       var next = found
       // Others will be rejected.

@@ -13,7 +13,8 @@ package struct TypeDecision {
 
   private static let sampleValues = 1000
 
-  /// Chooses the notation: none, that of the options, or that of the first values.
+  /// Chooses the notation: none, that of the options, or that of the first values. A column that has the type
+  /// already keeps its notation, unless the options set one.
   ///
   /// - Parameter options: `dateFormats`, `decimalMark` and `thousandsSeparator` apply.
   /// - Throws: `EngineError.noSuchColumn`, `.damaged`; `ImportError.invalidOption` for invalid formats.
@@ -25,6 +26,11 @@ package struct TypeDecision {
     guard let index = table.editor.schema.index(of: column) else {
       throw EngineError.noSuchColumn(
         table: table.name, column: column, known: table.columns.map(\.name))
+    }
+    let stored = table.editor.schema.columns[index]
+    if stored.type == type, !Self.tellsNotation(options, column, type) {
+      reading = stored.reading
+      return
     }
     var sample: [[UInt8]] = []
     try table.editor.forEachSpelling(ofColumn: index) { _, _, spelling in
@@ -38,6 +44,18 @@ package struct TypeDecision {
     reading = Reading(type, notation.strictNotation)
   }
 
+  /// Returns whether options say how a column's values are spelled.
+  private static func tellsNotation(
+    _ options: ImportOptions, _ column: String, _ type: ColumnType
+  ) -> Bool {
+    switch type {
+    case .int, .double, .decimal:
+      options.decimalMark != nil || options.thousandsSeparator != nil
+    case .date, .dateTime: options.dateFormats.contains { ($0.column ?? column) == column }
+    case .bool, .time, .text, .data, .uuid: false
+    }
+  }
+
   /// The values that do not have the type.
   ///
   /// - Parameter most: the maximum number listed; all are counted.
@@ -47,15 +65,22 @@ package struct TypeDecision {
 
   /// Gives the column the type, which imports then keep.
   ///
+  /// - Returns: what has changed, in words; nil when nothing has.
   /// - Throws: `EngineError.invalidSchema`.
-  package func apply(_ table: WritableTable) throws {
-    try table.setReading(column, to: reading, isFit: isFit)
+  package func apply(_ table: WritableTable) throws -> String? {
     let editor = table.editor
-    guard let index = editor.schema.index(of: column),
-      var guessed = editor.note(GuessedColumns.note).map(ColumnNumbers.decode)
-    else { return }
-    guard guessed.remove(editor.schema.columnIDs[index]) != nil else { return }
-    try editor.setNote(GuessedColumns.note, ColumnNumbers.encode(guessed))
+    guard let index = editor.schema.index(of: column) else { return nil }
+    let before = editor.schema.columns[index].reading
+    if before != reading { try table.setReading(column, to: reading, isFit: isFit) }
+    var guessed = editor.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
+    let wasGuessed = guessed.remove(editor.schema.columnIDs[index]) != nil
+    if wasGuessed { try editor.setNote(GuessedColumns.note, ColumnNumbers.encode(guessed)) }
+    if before.type != reading.type { return "column '\(column)' is \(reading.type.name)" }
+    if before != reading {
+      return "column '\(column)' is read as "
+        + (reading.notation.map { "'\($0)'" } ?? "\(reading.type.name) as usual")
+    }
+    return wasGuessed ? "column '\(column)' stays \(reading.type.name)" : nil
   }
 
   private func isFit(_ spelling: UnsafeRawBufferPointer) -> Bool {

@@ -23,9 +23,10 @@ package struct ChangedObject {
 ///
 /// Thread rule: one thread at a time, while both versions are held.
 package struct ChangeReader {
-  /// A column of one of the versions, or of both.
+  /// A column of one of the versions, or of both. A column that has gone and one of the same name that has
+  /// come are one, since their values are the same object's under one name.
   package struct ChangedColumn {
-    /// Its name in the later version.
+    /// Its name in the later version; no two have the same.
     package let name: String
     package let old: Column?
     package let new: Column?
@@ -72,23 +73,56 @@ package struct ChangeReader {
   }
 
   private static func columns(_ old: TableSchema?, _ new: TableSchema?) -> [ChangedColumn] {
+    let (earlier, later) = (old?.columns ?? [], new?.columns ?? [])
     var places: [UInt32: Int] = [:]
     for (place, id) in (old?.columnIDs ?? []).enumerated() { places[id] = place }
+    let stayed = (new?.columnIDs ?? []).map { places.removeValue(forKey: $0) }
+    var gone: [String: Int] = [:]
+    for place in places.values { gone[earlier[place].name] = place }
     var columns: [ChangedColumn] = []
-    for (place, id) in (new?.columnIDs ?? []).enumerated() {
-      guard let column = new?.columns[place] else { continue }
-      let before = places.removeValue(forKey: id)
+    for (place, column) in later.enumerated() {
+      let before = stayed[place] ?? gone.removeValue(forKey: column.name)
       columns.append(
         ChangedColumn(
-          name: column.name, old: before.flatMap { old?.columns[$0] }, new: column,
-          oldPlace: before, newPlace: place))
+          name: column.name, old: before.map { earlier[$0] }, new: column, oldPlace: before,
+          newPlace: place))
     }
-    for place in places.values.sorted() {
-      guard let column = old?.columns[place] else { continue }
+    var taken = Set(columns.map(\.name))
+    for place in gone.values.sorted() {
+      // Another column may have its name now.
+      let (name, column) = (Column.unused(earlier[place].name, taken), earlier[place])
+      taken.insert(name)
       columns.append(
-        ChangedColumn(name: column.name, old: column, new: nil, oldPlace: place, newPlace: nil))
+        ChangedColumn(name: name, old: column, new: nil, oldPlace: place, newPlace: nil))
     }
     return columns
+  }
+
+  /// Whether a column has taken the place of another of the same name, so that objects whose values are the
+  /// same differ in their columns.
+  private var hasReplaced: Bool {
+    guard let old = old?.schema, let new = new?.schema else { return false }
+    return columns.contains { column in
+      guard let before = column.oldPlace, let after = column.newPlace else { return false }
+      return old.columnIDs[before] != new.columnIDs[after]
+    }
+  }
+
+  /// The number of objects that `run` would report, of each kind.
+  ///
+  /// - Complexity: that of `Table.changeCounts`; that of `run` where a column has taken the place of another.
+  /// - Throws: the errors of `Table.forEachChange`.
+  package func counts() throws -> [ObjectStep.Kind: Int] {
+    if let old, let new, !hasReplaced { return try new.changeCounts(since: old, where: filter) }
+    if old != nil, new != nil {
+      var counts: [ObjectStep.Kind: Int] = [:]
+      try run { counts[$0.kind, default: 0] += 1 }
+      return counts
+    }
+    guard let table = new ?? old else { return [:] }
+    var query = Query()
+    query.filter = filter
+    return [new == nil ? .deleted : .inserted: try query.count(in: table)]
   }
 
   /// Checks that the filter fits the columns, without reading an object.
@@ -123,7 +157,10 @@ package struct ChangeReader {
       for entry in next {
         let left = entry.kind == .inserted ? nil : before[entry.before]
         let right = entry.kind == .deleted ? nil : after[entry.key]
-        try body(object(entry.kind, entry.key, left, right))
+        let object = object(entry.kind, entry.key, left, right)
+        // Its values are the same, in a column that has taken the place of another.
+        if object.kind == .changed, object.fields.isEmpty { continue }
+        try body(object)
       }
     }
   }

@@ -41,6 +41,8 @@ struct FieldWriter {
   func appendCSV(_ field: UnsafeRawBufferPointer?, to output: FormattedBytes) {
     guard let field, let source = field.baseAddress else { return }
     if type == .data, writesHex { return Self.appendHex(field, to: output) }
+    // Without quotes, no bytes would be null.
+    if type == .data, field.isEmpty { return output.append([0x22, 0x22]) }
     if type == .data { return Base64.append(field, to: output) }
     if writesValues, let value = Value(spelling: field, as: reading) {
       return output.append(value.spelling)

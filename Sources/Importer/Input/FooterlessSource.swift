@@ -75,14 +75,15 @@ final class FooterlessSource: ByteSource, @unchecked Sendable {
   /// The beginning of the last lines among the held bytes.
   private func footerStart() -> Int {
     // The next bytes may be a line of their own, and a line feed may be the second half of a line end.
-    var left = atEnd ? lines : lines + 1
+    // Counted up: the number that was given may be the greatest.
+    var passed = atEnd ? 0 : -1
     var index = held.count
     if atEnd, index > 0 { index -= lineEndLength(before: index) }
     while index > 0 {
       let length = lineEndLength(before: index)
       if length > 0 {
-        left -= 1
-        if left == 0 { return index }
+        passed += 1
+        if passed == lines { return index }
         index -= length
       } else {
         index -= 1

@@ -1,3 +1,5 @@
+import Base
+
 /// The result of comparing inputs with a table. `read == found + repeated + rejected + filtered + missing +
 /// differing`, for all inputs and for each.
 ///
@@ -61,6 +63,8 @@ public struct VerifyReport: Sendable {
   public var inputs: [Input] = []
   /// The rejects files that were searched.
   public var rejectFiles: [String] = []
+  /// The inputs and the rejects files as they were before they were read, by their paths.
+  package var files: [String: FileStatus] = [:]
   /// The first records that are missing or differ, in the order in which they were found.
   public var problems: [Problem] = []
   /// The name of the table.

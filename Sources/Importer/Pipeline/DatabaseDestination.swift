@@ -66,6 +66,8 @@ final class DatabaseDestination: Destination {
     try renewKeys(editor)
     if isFirst {
       if truncates { try transaction.truncate() }
+      try editor.rememberSurplus(
+        before: plan.columns.filter(\.isNew).map(\.name), isNew: expected == nil)
       if expected != nil {
         for column in plan.columns where column.isNew {
           try editor.addColumn(column.definition)
@@ -143,11 +145,10 @@ final class DatabaseDestination: Destination {
 
   /// Adds columns for new surplus fields.
   private func addColumns(_ columnCount: Int, _ editor: TableEditor) throws {
-    for index in plan.columns.count..<max(plan.columns.count, columnCount)
-    where editor.schema.index(of: plan.name(index)) == nil {
-      try editor.addColumn(Column(plan.name(index), .text))
-      try editor.addGuessed([plan.identifier(index)])
-    }
+    let surplus = plan.columns.count..<max(plan.columns.count, columnCount)
+    if surplus.isEmpty { return }
+    let schema = editor.schema
+    try editor.addSurplus(surplus.map(plan.name).filter { schema.index(of: $0) == nil })
   }
 
   func hasLargeIntegers(inColumn identifier: UInt32) throws -> Bool {

@@ -19,8 +19,9 @@ package enum ImportNotes {
           "table '\(name)': its note '\(note)', how far imports have come, cannot be read; "
             + "--resume is refused, and every other import puts it right")
       }
-      if let bytes = table.note(GuessedColumns.note), !GuessedColumns.areValid(bytes) {
-        problems.append("table '\(name)': its note '\(GuessedColumns.note)' is damaged")
+      for note in [GuessedColumns.note, SurplusColumns.note] {
+        guard let bytes = table.note(note), !GuessedColumns.areValid(bytes) else { continue }
+        problems.append("table '\(name)': its note '\(note)' is damaged")
       }
       if deep { problems += contradictions(table, snapshot).map { "table '\(name)': \($0)" } }
     }
@@ -51,10 +52,11 @@ package enum ImportNotes {
             + "\(isComplete ? "not " : "")come to its end")
       }
     }
-    if let bytes = table.note(GuessedColumns.note),
-      !ColumnNumbers.areValid(bytes, next: table.schema.nextColumnID)
-    {
-      problems.append("its note '\(GuessedColumns.note)' does not list columns of it")
+    for note in [GuessedColumns.note, SurplusColumns.note] {
+      guard let bytes = table.note(note),
+        !ColumnNumbers.areValid(bytes, next: table.schema.nextColumnID)
+      else { continue }
+      problems.append("its note '\(note)' does not list columns of it")
     }
     do {
       try snapshot.companion(InputMemory.purpose, of: table)?.forEachRow { row in

@@ -120,8 +120,7 @@ extension ImportTransaction {
       let beside = try change.map { try besidePending($0) }
       var before = 0
       if open.tableNames.contains(tableName) { before = try open.table(tableName).count }
-      try keepBase(open, publishes: true)
-      journal.rebase(on: open.baseVersion)
+      journal.rebase(on: try keepUnpublished(open))
       try open.publishPending(tableName, overChanges: beside != nil)
       let table = try open.table(tableName)
       if let beside {

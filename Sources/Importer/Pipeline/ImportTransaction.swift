@@ -35,6 +35,8 @@ final class ImportTransaction {
   var goesOn = false
   /// True when the version before the import was kept.
   private var hasKept = false
+  /// True when that was done for what is pending.
+  private var hasKeptBegun = false
   var transaction: WriteTransaction?
   /// The import's table in the transaction.
   var table: WritableTable?
@@ -103,24 +105,38 @@ final class ImportTransaction {
 
   /// Keeps the version before the import, if the options say so, in the first transaction with changes. A
   /// resumed import has kept it before.
-  ///
-  /// - Parameter publishes: whether this transaction makes all imported records visible.
-  func keepBase(_ transaction: borrowing WriteTransaction, publishes: Bool = false) throws {
+  func keepBase(_ transaction: borrowing WriteTransaction) throws {
     try transaction.describe(description)
     if hasKept { return }
     journal.begin(from: transaction.baseVersion)
     let isKnown = try continues(transaction)
-    // Until then readers see the earlier version.
-    if publishesAtEnd, !publishes { return }
-    hasKept = true
-    if isKnown, !publishes { return }
-    if goesOn, !publishes, transaction.baseMadeBy == description { return }
-    var most = try keptVersions ?? transaction.keptVersionsLimit
-    if needsBase, most == 0 {
-      // Without a limit all current ones stay, also those from before an undo.
-      most = try max(1, keptVersions ?? transaction.keptVersions.count)
+    if publishesAtEnd {
+      // It has the number and the time by which readers know it; those before the last transaction have not.
+      let most = try keptVersions ?? transaction.keptVersionsLimit
+      if !hasKeptBegun { _ = try transaction.keepBaseOnce(most: most, drops: false) }
+      hasKeptBegun = true
+      return
     }
-    try transaction.keepBase(most: most)
+    hasKept = true
+    if isKnown || (goesOn && transaction.baseMadeBy == description) { return }
+    try transaction.keepBase(most: mostKept(transaction))
+  }
+
+  /// Keeps the version that readers see before the import's records become visible at once. It was kept when
+  /// the import began, unless others have written since.
+  ///
+  /// - Returns: its number.
+  func keepUnpublished(_ transaction: borrowing WriteTransaction) throws -> UInt64 {
+    try transaction.describe(description)
+    hasKept = true
+    return try transaction.keepBaseOnce(most: mostKept(transaction), drops: true)
+  }
+
+  private func mostKept(_ transaction: borrowing WriteTransaction) throws -> Int {
+    let most = try keptVersions ?? transaction.keptVersionsLimit
+    // Without a limit all current ones stay, also those from before an undo.
+    if !needsBase || most > 0 { return most }
+    return try max(1, keptVersions ?? transaction.keptVersions.count)
   }
 
   var isOpen: Bool { transaction != nil }

@@ -257,11 +257,16 @@ package enum ImportRuns {
     let runs = try list(newest, table: table)
     let undone = try UndoneRuns.find(runs, in: newest)
     let kept = Set(try newest.keptVersions.map(\.number))
-    let inside = runs.filter { !undone.contains($0.number) && kept.contains($0.base) }
+    let pending = Set(try newest.pendingTables.map(\.name))
+    let inside = runs.filter { run in
+      // What is pending is not visible yet.
+      if run.status != .complete, pending.contains(run.table) { return false }
+      return !undone.contains(run.number) && kept.contains(run.base)
+    }
     return { version in
       try inside.contains { run in
         guard run.base < version, version < run.version else { return false }
-        // What is pending is not visible yet.
+        // A batch may have changed nothing.
         let changes = try database.snapshot(at: .number(version))
           .changes(since: database.snapshot(at: .number(run.base)))
         return (changes.changed + changes.created).contains(run.table)

@@ -48,8 +48,8 @@ extension ImportRun {
     }
   }
 
-  /// Nil when there is no database and nothing requires one: several inputs do, as each meets a table that those
-  /// before it have made.
+  /// Nil when there is no database and nothing requires one: several inputs do, as each meets a table that
+  /// those before it have made.
   private func openRehearsal() throws -> Rehearsal? {
     var file: Database?
     if try System.statusIfPresent(path: options.database) != nil {

@@ -149,9 +149,15 @@ struct ImportRun {
       try origin?.check()
       let job = try lockJob(&patience)
       defer { withExtendedLifetime(job) {} }
-      try origin?.check()
-      report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
-      let database = try open(patience.rest)
+      let database: Database
+      do {
+        try origin?.check()
+        report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
+        database = try open(patience.rest)
+      } catch {
+        job.removeUnused()
+        throw error
+      }
       if let note = database.recoveryNote {
         report.notes.append("\(options.database) was opened in spite of damage: \(note)")
       }

@@ -34,6 +34,10 @@ extension Importer {
     }
     let files = try InputFile.list(options.inputs)
     let paths = try RejectNamer(options, files).present()
+    var statuses: [String: FileStatus] = [:]
+    for path in files.map(\.path) + paths {
+      statuses[path] = try System.statusIfPresent(path: path)
+    }
     let rejects = RejectedRecords()
     for path in paths { try rejects.add(path) }
     let verifier = RecordVerifier(table, rejects, isCancelled: options.shouldStop)
@@ -46,6 +50,7 @@ extension Importer {
     if !report.isInterrupted { try verifier.finish() }
     var result = verifier.report
     result.rejectFiles = paths
+    result.files = statuses
     result.notes = report.notes
     result.isInterrupted = report.isInterrupted
     return result

@@ -128,7 +128,7 @@ struct InputPlanner {
       findings: findings, notes: notes, headerDoubt: headerDoubt, headerLine: found.line,
       likelyEncoding: likelyEncoding(sample),
       added: try AddedValues(
-        options, path: path, taken: header.names.map { options.renames[$0] ?? $0 }),
+        options, path: path, taken: ColumnChoice.taken(header.names, options)),
       sample: try FieldSample(
         splitter,
         RecordParser(

@@ -58,6 +58,7 @@ struct OptionsDigest {
     writer.append(options.takesFolderColumns)
     appendRenames(to: &writer)
     appendConflicts([], to: &writer)
+    if options.deletesMissing { writer.append("delete-missing") }
     return max(1, Int(Checksum.of(writer.bytes) & 0xFFFF_FFFF))
   }
 

@@ -55,6 +55,7 @@ struct TableMatch {
             isKey: keys.contains(position)))
       }
       if let begun { state.goOnWidening(from: begun) }
+      notes += Self.noteOfPoints(name, reader, state)
       if options.schemaPolicy == .freeze, let index, let notation = schema?.columns[index].notation
       {
         state.strictNotation = notation
@@ -73,11 +74,33 @@ struct TableMatch {
     plannedColumns = columns
     (rules, filter) = try Self.conditions(options, columns, opened.sample)
     self.notes = notes
-    extras = Self.extras(names, schema, nextIdentifier)
+    extras = ExtraColumns(names, table, nextIdentifier: nextIdentifier)
     if let table, keepsValues, options.ragged == .extend {
-      states += try Self.states(of: extras, table, isResuming: isResuming)
+      var awaited = try Self.states(of: extras, table, isResuming: isResuming)
+      // Those after a gap come with the first record that has a field for them.
+      while let state = awaited.removeValue(forKey: states.count - names.count) {
+        states.append(state)
+      }
+      types = ColumnTypes(
+        states,
+        awaited: Dictionary(
+          awaited.map { ($0 + names.count, $1) }, uniquingKeysWith: { first, _ in first }))
+    } else {
+      types = ColumnTypes(states)
     }
-    types = ColumnTypes(states)
+  }
+
+  /// The note about a column of doubles that the options make text.
+  private static func noteOfPoints(
+    _ name: String, _ reader: ColumnNotation, _ state: ColumnTypes.State
+  ) -> [String] {
+    guard reader.refusesPoints, let before = state.knownType, before != .text,
+      state.type == .text, state.strictType == nil
+    else { return [] }
+    return [
+      "column '\(name)' was \(before.name) and is text now: its values in the table have points, which "
+        + "--decimal or --thousands gives another meaning"
+    ]
   }
 
   /// What is known about a column alone, and how it is read beside the others.
@@ -258,19 +281,20 @@ struct TableMatch {
     }
   }
 
-  /// The table's columns for surplus fields.
+  /// The table's columns for surplus fields, by the index of the field.
   private static func states(
     of extras: ExtraColumns, _ table: TableContents, isResuming: Bool
-  ) throws -> [ColumnTypes.State] {
-    try extras.existing.map { extra in
+  ) throws -> [Int: ColumnTypes.State] {
+    var states: [Int: ColumnTypes.State] = [:]
+    for (field, identifier) in extras.existing {
+      guard let index = table.schema.columnIDs.firstIndex(of: identifier) else { continue }
       var state = ColumnTypes.State()
-      if let index = table.schema.index(of: extra.name) {
-        try state.fit(
-          table.schema.columns[index], StoredColumn(table, index),
-          .init(isGuessed: true, isTold: false, isResuming: isResuming))
-      }
-      return state
+      try state.fit(
+        table.schema.columns[index], StoredColumn(table, index),
+        .init(isGuessed: true, isTold: false, isResuming: isResuming))
+      states[field] = state
     }
+    return states
   }
 
   /// The number of the column for a field of a record, including surplus fields.
@@ -315,21 +339,6 @@ struct TableMatch {
       )
     }
     return ColumnNumbers.decode(note)
-  }
-
-  private static func extras(_ names: [String], _ schema: TableSchema?, _ next: UInt32)
-    -> ExtraColumns
-  {
-    var existing: [(name: String, identifier: UInt32)] = []
-    if let schema {
-      while let index = schema.index(of: "extra\(existing.count + 1)"),
-        !names.contains("extra\(existing.count + 1)")
-      {
-        existing.append(("extra\(existing.count + 1)", schema.columnIDs[index]))
-      }
-    }
-    let taken = Set(names).union(schema?.columns.map(\.name) ?? [])
-    return ExtraColumns(existing: existing, nextIdentifier: next, taken: taken)
   }
 }
 

@@ -70,7 +70,6 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
             sizes.append(size)
             bytes += size
             putCount += 1
-            inputWaits.wakeOne()
             return true
           }
           if !waiting.isEmpty {
@@ -80,7 +79,10 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
           roomIsFree.wait()
         }
       }
-      if let isDone { return isDone }
+      if let isDone {
+        if isDone { inputWaits.wakeOne() }
+        return isDone
+      }
       if let work { deliver(work.index, help(work.input)) }
     }
   }
@@ -91,6 +93,14 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
     if count == 0 { return true }
     if count < window { return size <= byteLimit - bytes }
     return count / Self.small < window && size <= smallBytes - bytes && smallBytes > 0
+  }
+
+  /// True when there is room for several chunks: the reader is not woken for each, nor so late that the
+  /// writer has nothing to do until it has cut more. Requires the lock.
+  private var hasMuchRoom: Bool {
+    let count = putCount - nextIndex
+    if count <= window - window / 4 { return true }
+    return count / Self.small < window - window / 4 && bytes <= smallBytes - smallBytes / 4
   }
 
   /// Marks the end of the inputs, reached or caused by a failure. A failure reaches the writer after
@@ -118,24 +128,26 @@ final class OrderedQueue<Input: Sendable, Output: Sendable>: @unchecked Sendable
 
   /// Returns the result of an input to the queue.
   func deliver(_ index: Int, _ result: Result<Output, any Error>) {
-    lock.withLock {
+    let isNext = lock.withLock {
       results[index] = result
-      if index == nextIndex { resultIsNext.wakeAll() }
+      return index == nextIndex
     }
+    if isNext { resultIsNext.wakeAll() }
   }
 
   /// The next result in order; nil after the last.
   ///
   /// - Throws: the failure of a parser or the reader, at its place in the order.
   func next() throws -> Output? {
-    try lock.withLock {
+    var isRoomy = false
+    defer { if isRoomy { roomIsFree.wakeAll() } }
+    return try lock.withLock {
       while true {
         if isStopped { return nil }
         if let result = results.removeValue(forKey: nextIndex) {
           nextIndex += 1
           bytes -= sizes.removeFirst()
-          // With room for several chunks, the reader is not woken for each of them.
-          if putCount - nextIndex <= window - window / 4 { roomIsFree.wakeAll() }
+          isRoomy = hasMuchRoom
           return try result.get()
         }
         if inputHasEnded && nextIndex == putCount {

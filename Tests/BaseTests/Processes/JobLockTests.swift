@@ -35,4 +35,38 @@ import Testing
     #expect(throws: JobLock.Refusal.busy) { try Self.lock(path, creates: true, seconds: 0) }
     withExtendedLifetime(second) {}
   }
+
+  @Test("A file is removed again only by the lock that created it, and while nobody uses it")
+  func removed() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("t.sheaf")
+    var lock = try Self.lock(path, creates: true, seconds: 0)
+    lock.removeUnused()
+    #expect(folder.names().isEmpty)
+    // A file that was there.
+    try Data().write(to: URL(fileURLWithPath: path))
+    lock = try Self.lock(path, creates: true, seconds: 0)
+    lock.removeUnused()
+    #expect(folder.names() == ["t.sheaf"])
+    try System.remove(path)
+    // One that a handle of a database has opened, which locks a byte of its own.
+    lock = try Self.lock(path, creates: true, seconds: 0)
+    let handle = try System.open(path, .readWrite)
+    #expect(
+      try System.lock(handle, .shared, at: 1 << 62 + 5, length: 1, wait: false, path: path))
+    lock.removeUnused()
+    #expect(folder.names() == ["t.sheaf"])
+    System.close(handle)
+    // Another of its name.
+    try System.remove(path)
+    try Data().write(to: URL(fileURLWithPath: path))
+    lock.removeUnused()
+    #expect(folder.names() == ["t.sheaf"])
+    try System.remove(path)
+    // One that has been written to.
+    lock = try Self.lock(path, creates: true, seconds: 0)
+    try Data([1]).write(to: URL(fileURLWithPath: path))
+    lock.removeUnused()
+    #expect(folder.names() == ["t.sheaf"])
+  }
 }

@@ -120,6 +120,53 @@ import Testing
     #expect(check.status == 66, "\(check.errorText)")
   }
 
+  /// Without a lock file, it is not seen by a compaction, which replaces the file.
+  @Test func watchedWithoutALockFile() throws {
+    guard let nobody = try nobody() else { return }
+    let bench = try filled()
+    #expect(chmod(bench.database, 0o644) == 0)
+    let words = [
+      "import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--quiet",
+    ]
+    let more = ["--max-rejects", "1"]
+    func version() throws -> Int {
+      try #require(bench.report(["info", bench.database])["version"].int)
+    }
+    func watch() throws -> SheafProcess {
+      let first = try version()
+      let process = try SheafProcess(
+        nobody + ["watch", bench.database], program: "/usr/bin/setpriv")
+      #expect(process.waitForOutput(containing: "\"version\":\(first),"))
+      #expect(!bench.names().contains("t.sheaf-lock"))
+      return process
+    }
+    let process = try watch()
+    for _ in 0..<2 {
+      let file = try System.status(path: bench.database).inode
+      try bench.run(["compact", bench.database])
+      #expect(try System.status(path: bench.database).inode != file)
+      #expect(process.waitForOutput(containing: "\"version\":\(try version()),"))
+      try bench.run(words + more)
+      #expect(process.waitForOutput(containing: "\"version\":\(try version()),"))
+    }
+    // Two compactions between two looks: nothing tells whether there was a commit between them.
+    let reached = try version()
+    process.signal(SIGSTOP)
+    for _ in 0..<2 { try bench.run(["compact", bench.database]) }
+    process.signal(SIGCONT)
+    let result = process.wait(within: 30)
+    #expect(
+      result.status == 64 && result.errorText.hasSuffix("--since \(reached)\n"),
+      "\(result.errorText)")
+    let changes = result.outputText.split(separator: "\n").filter { $0.contains("\"inserted\"") }
+    #expect(changes.count == 2, "\(result.outputText)")
+    let last = try watch()
+    try System.remove(bench.database)
+    let removed = last.wait(within: 30)
+    #expect(
+      removed.status == 74 && removed.errorText.contains("; what was printed ends with --since"))
+  }
+
   /// A user may write the file but cannot give a copy of it to its owner.
   @Test func somebodyElse() throws {
     guard let nobody = try nobody() else { return }

@@ -155,6 +155,24 @@ import Testing
     #expect(!bench.names().contains("t.sheaf"))
   }
 
+  @Test("An added column may have the name of one that is not imported")
+  func addedInPlaceOfAnother() throws {
+    let bench = try Workbench()
+    func load(_ words: String..., status: Command.ExitStatus = .done) throws {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "t", "--quiet", "--truncate",
+          "--set", "id=n{record}",
+        ] + words, input: "id,v,w\n1,x,y\n2,z,\n", status: status)
+    }
+    try load("--columns", "v")
+    #expect(try bench.export() == "v,id\nx,n1\nz,n2\n")
+    try load("--columns", "v", "--rename", "v:id", status: .usage)
+    try load("--columns", "v,id", status: .usage)
+    try load("--columns", "v,id", "--rename", "id:number")
+    #expect(try bench.export() == "v,id,number\nx,n1,1\nz,n2,2\n")
+  }
+
   /// Spellings that a careless reader destroys.
   @Test func nothingIsDestroyed() throws {
     let csv = """

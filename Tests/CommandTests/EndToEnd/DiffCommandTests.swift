@@ -353,6 +353,56 @@ import Testing
     #expect(lines.contains("t,changed,1,a,-,"), "\(lines)")
   }
 
+  /// One entry, with the value that has gone and the one that has come, each as its column's type has it.
+  @Test("A column that was dropped and came back is one")
+  func replacedColumn() throws {
+    let bench = try Workbench()
+    func load(_ text: String) throws {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "t", "--key", "id", "--quiet",
+          "--on-conflict", "update",
+        ], input: text)
+    }
+    func diff(_ more: String...) throws -> String {
+      try bench.run(["diff", bench.database, "--from", "start"] + more).outputText
+    }
+    try load("id,v\n1,1\n2,2\n3,3\n")
+    try bench.run(["tag", bench.database, "start"])
+    try bench.run(["alter", bench.database, "--drop", "v"])
+    try load("id,v\n1,x\n2,2\n4,y\n")
+    try bench.run(["delete", bench.database, "id == 3"])
+    #expect(
+      try diff("--format", "jsonl") == """
+        {"table":"t","change":"changed","key":1,"columns":{"v":{"old":1,"new":"x"}}}
+        {"table":"t","change":"deleted","key":3,"object":{"id":3,"v":3}}
+        {"table":"t","change":"inserted","key":4,"object":{"id":4,"v":"y"}}
+
+        """)
+    #expect(
+      try diff("--format", "csv") == """
+        table,change,key,column,old,new
+        t,changed,1,v,1,x
+        t,deleted,3,id,3,
+        t,deleted,3,v,3,
+        t,inserted,4,id,,4
+        t,inserted,4,v,,y
+
+        """)
+    #expect(try diff("--format", "csv", "--summary").hasSuffix("\nt,1,1,1\n"))
+    let watched = try bench.run(
+      ["watch", bench.database, "--since", "start", "--idle", "0", "--table", "t"]
+    ).outputText
+    #expect(watched.contains("\"columns\":{\"v\":{\"old\":1,\"new\":\"x\"}}}"), "\(watched)")
+    // The name of a column that has gone may be that of one that was there.
+    try bench.run(["alter", bench.database, "--drop", "v"])
+    try bench.run(["alter", bench.database, "--rename", "id:v"])
+    #expect(
+      try diff("--format", "jsonl").hasPrefix(
+        "{\"table\":\"t\",\"change\":\"changed\",\"key\":1,\"columns\":{\"v_2\":{\"old\":1,\"new\":null}}}"
+      ))
+  }
+
   /// Bytes that are no text are written as by an export.
   @Test func bytes() throws {
     let bench = try Workbench()
@@ -371,5 +421,12 @@ import Testing
     #expect(csv == "table,change,key,column,old,new\nt,changed,1,b,AQI=,/w==\n")
     let line = try bench.run(["diff", bench.database, "--format", "jsonl"]).outputText
     #expect(line.contains(#""b":{"old":"AQI=","new":"/w=="}"#))
+    // No bytes are not null.
+    let again = try Database.open(bench.database)
+    try again.write { _ = try $0.table("t").update(1, ["b": .data([])]) }
+    try again.close()
+    let empty = try bench.run(["diff", bench.database, "--format", "csv"]).outputText
+    #expect(empty == "table,change,key,column,old,new\nt,changed,1,b,AQI=,\"\"\n")
+    #expect(try bench.export() == "b\n\"\"\n")
   }
 }

@@ -133,6 +133,25 @@ import Testing
     #expect(try query("Reviews < 0", "--sum", "Reviews", "--format", "csv") == "sum(Reviews)\n\n")
   }
 
+  @Test("No two columns of a result have the same name")
+  func groupsByColumnsCalledLikeResults() throws {
+    let bench = try Workbench()
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t", "--quiet"],
+      input: "count,sum(n),n\n5,a,1\n5,a,2\n7,a,4\n")
+    func query(_ words: String...) throws -> String {
+      try bench.run(["query", bench.database] + words).outputText
+    }
+    let words = ["--group-by", "count,sum(n)", "--sum", "n", "--format"]
+    #expect(
+      try query("--group-by", "count", "--format", "jsonl")
+        == "{\"count\":5,\"count_2\":2}\n{\"count\":7,\"count_2\":1}\n")
+    let csv = try bench.run(["query", bench.database] + words + ["csv", "--sort", "count_2"])
+    #expect(csv.outputText == "count,sum(n),count_2,sum(n)_2\n7,a,1,4\n5,a,2,3\n")
+    let text = try bench.run(["query", bench.database] + words + ["table"]).outputText
+    #expect(text.hasPrefix("count  sum(n)  count_2  sum(n)_2\n"))
+  }
+
   @Test(
     "Mistakes are told in one line, with status 64",
     arguments: [

@@ -93,9 +93,38 @@ import Testing
     ] {
       try bench.run(words + more + ["--quiet", "--max-rejects", most])
     }
+    // A footer as long as that leaves nothing.
+    let footer = ["--skip-footer", most]
+    try bench.run(words + footer + ["--quiet"], status: .dataRefused)
+    try bench.run(["sniff", bench.path("in.csv")] + footer, status: .dataRefused)
+    try bench.run(["verify", bench.database, bench.path("in.csv")] + footer, status: .dataRefused)
     for more in [["--limit", most, "--offset", most], ["--limit", most, "--offset", "1"]] {
       try bench.run(["query", bench.database, "a > 0", "--sort", "a"] + more)
     }
+  }
+
+  @Test("An import that cannot open a new database leaves no file of its name")
+  func noFileIsLeft() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n1,2\n")
+    let words = ["import", bench.path("in.csv"), "--table", "t", "--into"]
+    // The name of its lock file is taken.
+    try FileManager.default.createDirectory(
+      atPath: bench.path("new.sheaf-lock"), withIntermediateDirectories: true)
+    let obstructed = try SheafProcess.run(words + [bench.path("new.sheaf")])
+    #expect(
+      obstructed.status == 73 && !bench.names().contains("new.sheaf"), "\(obstructed.errorText)")
+    try FileManager.default.removeItem(atPath: bench.path("new.sheaf-lock"))
+    // Others have the file open that had the name.
+    try bench.run(words + [bench.database, "--quiet"])
+    let reader = try Database.open(bench.database, options: .init(access: .readOnly))
+    try System.remove(bench.database)
+    let refused = try SheafProcess.run(words + [bench.database])
+    #expect(refused.status == 75, "\(refused.errorText)")
+    #expect(refused.errorText.contains("was replaced while others have the earlier one open"))
+    #expect(!bench.names().contains("t.sheaf"))
+    try reader.close()
+    try bench.run(words + [bench.database, "--quiet"])
   }
 
   /// A dry run that is refused leaves no file beside the database.

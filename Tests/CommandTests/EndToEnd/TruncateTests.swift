@@ -150,4 +150,22 @@ import Testing
     #expect(Double(sizes.max() ?? 0) <= 2.1 * Double(sizes[0]), "\(sizes)")
     try bench.run(["check", bench.database])
   }
+
+  @Test("--delete-missing --resume deletes after an import of the same inputs that did not delete")
+  func deletionAddedLater() throws {
+    let bench = try Workbench()
+    let words = [
+      "import", bench.path("n.csv"), "--into", bench.database, "--table", "t", "--key", "id",
+      "--on-conflict", "update",
+    ]
+    try bench.write("n.csv", "id\n1\n2\n9\n")
+    try bench.run(words)
+    try bench.write("n.csv", "id\n1\n2\n")
+    try bench.run(words)
+    #expect(try bench.export("--no-header") == "1\n2\n9\n")
+    try bench.run(words + ["--delete-missing", "--resume"])
+    #expect(try bench.export("--no-header") == "1\n2\n")
+    let again = try bench.report(words + ["--delete-missing", "--resume"])
+    #expect(again["read"].int == 0 && again["batches"].int == 0)
+  }
 }

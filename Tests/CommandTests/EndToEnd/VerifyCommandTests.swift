@@ -58,6 +58,29 @@ import Testing
     #expect(try verify(bench)["found"].int == 3)
   }
 
+  @Test("An input that is changed while it is verified gets no receipt")
+  func changedMeanwhile() throws {
+    let bench = try imported("a,b\n1,x\n")
+    let input = bench.path("in.csv")
+    let folder = bench.path("bin")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    // The program that computes the digest comes after the reading.
+    for change in [
+      "cp '\(input)' '\(input).new'; mv '\(input).new' '\(input)'", "echo 2,y >> '\(input)'",
+    ] {
+      try bench.write("bin/sha256sum", "#!/bin/sh\n\(change)\nPATH=/usr/bin:/bin exec sha256sum\n")
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o755], ofItemAtPath: folder + "/sha256sum")
+      let result = try SheafProcess.run(
+        ["verify", bench.database, input, "--receipt", bench.path("receipt.json")],
+        environment: ["PATH": folder + ":/usr/bin:/bin"])
+      #expect(result.status == 65, "\(result.errorText)")
+      #expect(result.errorText.contains("was changed or replaced while it was verified"))
+      #expect(!bench.names().contains("receipt.json"))
+      bench.expectNothingLeft()
+    }
+  }
+
   @Test("Equal records of several inputs are counted for the input that has them")
   func equalRecordsOfInputs() throws {
     let bench = try imported("a,b\n1,x\n2,y\n2,y\n3,z\n")
@@ -70,7 +93,8 @@ import Testing
     #expect(inputs.map { $0["missing"].int } == [0, 1, 3], "\(report)")
     // The records of a kind are told of once, at the first that has no object.
     #expect(report["problems"].count == 2)
-    #expect(report["problems"][0]["reason"].text == "5 records have its values, and only 2 objects have")
+    let reason = "5 records have its values, and only 2 objects have"
+    #expect(report["problems"][0]["reason"].text == reason)
     #expect(report["problems"][0]["file"].text?.hasSuffix("2.csv") == true)
     #expect(report["problems"][1]["file"].text?.hasSuffix("3.csv") == true)
   }

@@ -31,6 +31,73 @@ import Testing
     try bench.run(["query", bench.database, "id == 7", "--format", "csv"] + more).outputText
   }
 
+  @Test(
+    "A moment, a number of the list of imports and what watch has printed name the night that readers saw",
+    arguments: [
+      ["--delete-missing"], ["--publish", "end", "--batch-size", "1"], ["--publish", "batches"],
+    ])
+  func nightsThatAreSeenAtOnce(more: [String]) throws {
+    let bench = try Workbench()
+    func night(_ name: String, bad: Bool = false) throws {
+      _ = try SheafProcess.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "t", "--key", "id", "--on-conflict",
+          "update", "--quiet",
+        ] + more, input: Array("id,v\n1,\(name)\n2,\(name)\n\(bad ? "3,x,y\n" : "")".utf8))
+    }
+    func seen(_ version: String) throws -> String {
+      try bench.run(
+        ["query", bench.database, "id == 1", "--columns", "v", "--format", "csv", "--at", version]
+      ).outputText
+    }
+    try night("one")
+    try bench.run(["keep", bench.database, "--versions", "9"])
+    try night("two")
+    let newest = try versions(bench).last?["version"].int ?? 0
+    System.sleep(milliseconds: 1100)
+    let moment = "\(DateTime(clamping: Int64(System.secondsSince1970) * 1_000_000))"
+    System.sleep(milliseconds: 1100)
+    // With --publish batches the first batch of a night that fails is seen.
+    if more != ["--publish", "batches"] { try night("bad", bad: true) }
+    #expect(try seen(moment) == "v\ntwo\n" && seen("\(newest)") == "v\ntwo\n")
+    try night("three")
+    #expect(try seen(moment) == "v\ntwo\n" && seen("\(newest)") == "v\ntwo\n")
+    let list = try bench.run(["versions", bench.database]).outputText
+    #expect(try versions(bench).map { $0["version"].int }.contains(newest), "\(list)")
+    #expect(try versions(bench).count == 3, "\(list)")
+    let watched = try bench.run(
+      ["watch", bench.database, "--since", "\(newest)", "--idle", "0"]
+    ).outputText
+    #expect(watched.contains(#""v":{"old":"two","new":"three"}"#), "\(watched)")
+    let changed = try bench.run(["diff", bench.database, "--format", "csv"]).outputText
+    #expect(changed.contains("t,changed,1,v,two,three"), "\(changed)")
+    try bench.run(["undo", bench.database, "--to", moment])
+    #expect(try bench.export() == "id,v\n1,two\n2,two\n")
+  }
+
+  @Test("After a night that failed, diff and undo are about the one before")
+  func failedNight() throws {
+    let bench = try Workbench()
+    func night(_ name: String, _ more: String, status: Command.ExitStatus = .done) throws {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "t", "--key", "id", "--on-conflict",
+          "update", "--publish", "end", "--batch-size", "1", "--quiet",
+        ], input: "id,v\n1,\(name)\n2,\(name)\n\(more)", status: status)
+    }
+    try night("one", "")
+    try bench.run(["keep", bench.database, "--versions", "9"])
+    try night("two", "")
+    for _ in 0..<2 {
+      try night("bad", "3,x,y\n", status: .dataRefused)
+      #expect(
+        try bench.run(["diff", bench.database, "--format", "csv"]).outputText.contains("one,two"))
+      #expect(try versions(bench).count == 3)
+    }
+    try bench.run(["undo", bench.database])
+    #expect(try bench.export() == "id,v\n1,one\n2,one\n")
+  }
+
   /// A job that ran twice: the second run has changed nothing that could be undone.
   @Test func aBadNightThatWasRepeated() throws {
     let bench = try Workbench()

@@ -106,6 +106,89 @@ import Testing
     #expect(names.count == 12 && versions.count > 1)
   }
 
+  private func copy(_ bench: Workbench, _ name: String) throws -> String {
+    let path = bench.path(name)
+    try Data(bench.read("t.sheaf")).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
+  private func started(_ bench: Workbench) throws -> (process: SheafProcess, version: Int) {
+    let version = try #require(bench.report(["info", bench.database])["version"].int)
+    let process = try SheafProcess(["watch", bench.database])
+    #expect(process.waitForOutput(containing: "\"version\":\(version),"))
+    return (process, version)
+  }
+
+  @Test("It ends when its file is removed, moved, or replaced by another database or an older file")
+  func displaced() throws {
+    for event in ["removed", "moved", "another", "older"] {
+      let bench = try Workbench()
+      try load(bench, users("a", 1...3))
+      let older = try copy(bench, "older")
+      try load(bench, users("b", 3...4))
+      let (process, version) = try started(bench)
+      switch event {
+      case "removed": try System.remove(bench.database)
+      case "moved": try System.rename(bench.database, to: bench.path("m.sheaf"))
+      case "older": try System.rename(older, to: bench.database)
+      default:
+        let other = try Workbench()
+        try load(other, users("a", 1...3))
+        for name in ["x", "y"] { try load(other, users(name, 1...9)) }
+        try System.rename(copy(other, "other"), to: bench.database)
+      }
+      let result = process.wait(within: 30)
+      #expect(result.status == 74, "\(event): \(result.errorText)")
+      #expect(result.errorText.split(separator: "\n").count == 1, "\(result.errorText)")
+      #expect(result.errorText.contains(event == "moved" ? "was moved to" : "was removed"))
+      #expect(result.errorText.hasSuffix("--since \(version)\n"), "\(result.errorText)")
+      #expect(try lines(result.outputText).count == 1)
+      bench.expectNothingLeft()
+    }
+  }
+
+  /// Puts a copy with a change in the database's place.
+  private func replace(_ bench: Workbench, _ change: (Workbench) throws -> Void) throws {
+    let next = try Workbench()
+    try System.rename(copy(bench, "next"), to: next.database)
+    try change(next)
+    try System.rename(copy(next, "next"), to: bench.path("next"))
+    try System.rename(bench.path("next"), to: bench.database)
+  }
+
+  @Test("It ends when the version that it has printed last is not kept in the other file")
+  func notKept() throws {
+    let bench = try Workbench()
+    try load(bench, users("a", 1...3))
+    let (process, version) = try started(bench)
+    // As many objects as before, and no version has a time.
+    try replace(bench) { try load($0, users("b", 3...3)) }
+    let result = process.wait(within: 30)
+    #expect(result.status == 64, "\(result.errorText)")
+    #expect(result.errorText.contains("is not kept"), "\(result.errorText)")
+    #expect(result.errorText.hasSuffix("--since \(version)\n"), "\(result.errorText)")
+    bench.expectNothingLeft()
+  }
+
+  @Test("It goes on in another file of its database, with the version that it has printed last")
+  func replaced() throws {
+    let bench = try Workbench()
+    try load(bench, users("a", 1...3))
+    try bench.run(["keep", bench.database, "--versions", "5"])
+    let (process, version) = try started(bench)
+    try replace(bench) { try load($0, users("b", 3...4)) }
+    #expect(process.waitForOutput(containing: "name 4 b"))
+    try load(bench, users("c", 4...5))
+    #expect(process.waitForOutput(containing: "name 5 c"))
+    process.signal(System.interruptSignal)
+    let result = process.finish(within: 30)
+    #expect(result.status == 130, "\(result.errorText)")
+    let all = try lines(result.outputText)
+    #expect(all.filter { $0["version"].int == version }.count == 1)
+    #expect(all.compactMap { $0["key"].int } == [3, 4, 4, 5])
+    bench.expectNothingLeft()
+  }
+
   /// A signal ends it between two lines, with the signal's status, however long `--idle` is.
   @Test(arguments: [[], ["--idle", "9223372036854775807"], ["--idle", "9300000000"]])
   func interrupted(idle: [String]) throws {

@@ -170,6 +170,22 @@ struct DisplacedTests {
     try opened.close()
   }
 
+  @Test("Where others have a removed file open, none is created and none is read in its place")
+  func openedAfterRemoval() throws {
+    try create().close()
+    let reader = try Database.open(path)
+    try System.remove(path)
+    for isEmpty in [false, true] {
+      if isEmpty { try Data().write(to: URL(fileURLWithPath: path)) }
+      let error = #expect(throws: EngineError.self) { _ = try Database.open(path) }
+      #expect("\(String(describing: error))".contains("was replaced while others have"))
+      #expect(folder.names().contains("a.sheaf") == isEmpty)
+    }
+    try reader.close()
+    try Database.open(path).close()
+    #expect(folder.names() == ["a.sheaf"])
+  }
+
   @Test(
     "A compaction does not overwrite what was put in place meanwhile", arguments: Event.allCases)
   func compaction(event: Event) throws {

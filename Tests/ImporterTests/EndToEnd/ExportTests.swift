@@ -103,7 +103,8 @@ import Testing
         let fields = columns.indices.map { window.field(row, $0).map(Array.init) }
         if exporter.format == .csv {
           output += zip(fields, columns).map { field, column in
-            field.map { column.type == .data ? base64($0) : csv($0) } ?? []
+            // An empty field in quotes, which is not null.
+            field.map { column.type == .data && !$0.isEmpty ? base64($0) : csv($0) } ?? []
           }.joined(separator: [0x2C])
         } else {
           let members = try zip(fields, columns).map { field, column in

@@ -40,13 +40,14 @@ struct NotesCheckTests {
     #expect(problems.last?.hasSuffix("which did not come to its end") == true)
   }
 
-  @Test("Guessed columns that the table has never had")
-  func guessed() throws {
+  @Test(
+    "Columns that the table has never had",
+    arguments: [GuessedColumns.note, SurplusColumns.note])
+  func columns(note: String) throws {
     let problems = try Self.problems { transaction, _ in
-      try transaction.table("t").editor.setNote(
-        GuessedColumns.note, ColumnNumbers.encode([1, 77]))
+      try transaction.table("t").editor.setNote(note, ColumnNumbers.encode([1, 77]))
     }
-    #expect(problems == ["table 't': its note 'guessed columns' does not list columns of it"])
+    #expect(problems == ["table 't': its note '\(note)' does not list columns of it"])
   }
 
   @Test("Inputs under the key of others")

@@ -72,6 +72,24 @@ import TestSupport
     try folder.expectSound()
   }
 
+  /// The columns that the first run has added do not move the fields of the second one.
+  @Test func surplusFieldsStayInTheirColumn() throws {
+    let csv = "id,extra1\n" + (1...500).map { "\($0),a,s\($0)\n" }.joined()
+    let folder = try ImportFolder()
+    func load(_ isStopped: Bool) throws -> ImportReport {
+      try folder.importCSV(csv) {
+        $0.ragged = .extend
+        $0.batchSize = .records(10)
+        $0.resume = true
+        if isStopped { $0.shouldStop = stopped(after: 7) }
+      }
+    }
+    for _ in 1...3 { #expect(try load(true).isInterrupted) }
+    #expect(try !load(false).isInterrupted)
+    #expect(try folder.exportText() == csv.replacing("id,extra1\n", with: "id,extra1,extra1_2\n"))
+    try folder.expectSound()
+  }
+
   @Test("Changed inputs and options are not resumed")
   func whatCannotBeResumed() throws {
     let folder = try ImportFolder()

@@ -233,7 +233,7 @@ import Testing
     let plan = try ImportPlan(
       file: "t.csv", dialect: Dialect(), ragged: .reject, header: [], endsWithDelimiter: false,
       nulls: [], fieldCount: columns.count, fields: nil, columns: columns, keyColumns: [],
-      extras: ExtraColumns(existing: [], nextIdentifier: 31, taken: []), encodes: false,
+      extras: ExtraColumns(nextIdentifier: 31, taken: []), encodes: false,
       batchRecords: nil)
     let destination = DatabaseDestination(
       transaction, plan: plan, conflict: ConflictRule(policy: .error), expected: nil,

@@ -46,6 +46,16 @@ import Testing
     }
   }
 
+  /// More lines than any input has.
+  @Test(arguments: [4, 1 << 40, Int.max - 1, Int.max])
+  func nothingIsLeft(lines: Int) throws {
+    for sizes in [[1], [3], [100]] {
+      let source = FooterlessSource(
+        MemorySource(Array("a,b\r\n1,2\n\ntotal".utf8), readSizes: sizes), lines: lines)
+      #expect(try Self.read(source, upTo: 10) == [])
+    }
+  }
+
   /// From any offset on, as a resumed import reads it.
   @Test func fromAPlaceOn() throws {
     let bytes = Array("a,b\n1,2\n3,4\ntotal\n".utf8)

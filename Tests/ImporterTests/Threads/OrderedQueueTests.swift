@@ -86,6 +86,36 @@ import Testing
     #expect(try most(size: 10, window: 4, byteLimit: .max, smallSize: .max) == 32)
   }
 
+  @Test("A reader of small chunks goes on when there is room for a quarter of them")
+  func smallChunksAgain() throws {
+    let queue = OrderedQueue<Int, Int>(window: 4, smallSize: 20)
+    let gauge = Gauge()
+    let reader = try Thread(name: "reader") {
+      for number in 0..<50
+      where queue.put(number, size: 1, help: { .success($0) }) { gauge.enter() }
+      queue.end()
+    }
+    func wait(for put: Int) {
+      var patience = 2000
+      while gauge.highest < put, patience > 0 {
+        System.sleep(milliseconds: 1)
+        patience -= 1
+      }
+      #expect(gauge.highest == put)
+    }
+    // The reader parses all of them when there is no more room, and waits.
+    wait(for: 32)
+    for expected in 0..<9 { #expect(try queue.next() == expected) }
+    wait(for: 41)
+    let parser = try Thread(name: "parser") {
+      while let (index, number) = queue.take() { queue.deliver(index, .success(number)) }
+    }
+    for expected in 9..<50 { #expect(try queue.next() == expected) }
+    #expect(try queue.next() == nil)
+    reader.join()
+    parser.join()
+  }
+
   @Test(
     "Few chunks of short records that become long rows may wait, whatever their bytes",
     arguments: [(3, .reject, true), (16, .pad, true), (17, .pad, false), (3, .extend, false)]
