@@ -129,6 +129,28 @@ import Testing
       try bench.run(["query", bench.database, "--table", "other", "--count"]).outputText == "1\n")
   }
 
+  @Test("What others have changed in a table while an import was pending for it is gone back to")
+  func sameTableBesidePending() throws {
+    let bench = try Workbench()
+    let into = ["--into", bench.database, "--table", "t", "--key", "id", "--on-conflict", "update"]
+    try bench.run(["import", "-"] + into, input: "id,name\n" + lines(0...3))
+    try bench.run(["keep", bench.database, "--versions", "14"])
+    let words =
+      ["import", bench.path("w.csv")] + into + ["--batch-size", "2", "--publish", "end"]
+    try bench.write("w.csv", "id,name\n" + lines(11...15) + "x,y,z\n")
+    try bench.run(words, status: .dataRefused)
+    for id in [101, 102] {
+      try bench.run(["import", "-"] + into, input: "id,name\n" + lines(id...id))
+    }
+    // Now its entry lies around those of the others.
+    try bench.write("w.csv", "id,name\n" + lines(11...25) + "x,y,z\n")
+    try bench.run(words + ["--resume"], status: .dataRefused)
+    try bench.run(["undo", bench.database])
+    let ids = try bench.run(
+      ["query", bench.database, "id > 100", "--columns", "id", "--format", "csv"])
+    #expect(ids.outputText == "id\n101\n")
+  }
+
   @Test("A version is gone back to if the import around it had not changed anything by then")
   func besideNothing() throws {
     let bench = try Workbench()
