@@ -49,7 +49,8 @@ extension WriteTransaction {
   /// tables in the newest version that was kept automatically: then that one stands for it. Call it before
   /// any change to these tables.
   ///
-  /// - Parameter drops: whether to drop older versions beyond `most`.
+  /// - Parameter drops: whether to drop older versions beyond `most`. Otherwise one more stays, for an import
+  ///   that may come to nothing; not more, however many do.
   /// - Returns: the version that has these tables and is kept; the base version when none is, as `most` is 0.
   /// - Throws: `EngineError.invalidArgument`, `.transactionEnded`, `.damaged`.
   package func keepBaseOnce(most: Int, drops: Bool) throws -> UInt64 {
@@ -57,7 +58,7 @@ extension WriteTransaction {
     let known = try state.keptLikeBase()
     if most == 0 { return known ?? baseVersion }
     if known == nil { try state.keepBase(isAutomatic: true) }
-    if drops { try state.changeHistory { $0.letGo(beyond: most) } }
+    try state.changeHistory { $0.letGo(beyond: drops ? most : most + 1) }
     return known ?? baseVersion
   }
 

@@ -101,6 +101,27 @@ import Testing
     #expect(try bench.export() == "id,v\n1,one\n2,one\n")
   }
 
+  @Test("Nights that fail one after the other keep one version more, not one each")
+  func manyFailedNights() throws {
+    let bench = try Workbench()
+    let words = [
+      "import", "-", "--into", bench.database, "--table", "t", "--key", "id", "--on-conflict",
+      "update", "--publish", "end", "--batch-size", "1", "--quiet",
+    ]
+    try bench.run(words, input: "id,v\n1,one\n")
+    try bench.run(["keep", bench.database, "--versions", "2"])
+    for night in 0..<6 {
+      try bench.run(words, input: "id,v\n1,bad\n2,x,y\n", status: .dataRefused)
+      let database = try Database.open(bench.database)
+      try database.write { _ = try $0.table("t").update(1, ["v": .text("\(night)")]) }
+      try database.close()
+    }
+    // With the newest.
+    #expect(try versions(bench).count == 4)
+    try bench.run(words, input: "id,v\n1,good\n")
+    #expect(try versions(bench).count == 3)
+  }
+
   /// A job that ran twice: the second run has changed nothing that could be undone.
   @Test func aBadNightThatWasRepeated() throws {
     let bench = try Workbench()
