@@ -45,6 +45,10 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// True when the disk, the quota or the file-size limit is exhausted.
   public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+  /// What to do when there is no space.
+  package var spaceAdvice: String {
+    code == EFBIG ? "allow larger files (ulimit -f)" : "free some space"
+  }
   /// True when the target of a rename is a mount point.
   package var isMountPoint: Bool { code == EBUSY && operation == "rename" }
   /// True when a file or a folder on the way to it does not exist.

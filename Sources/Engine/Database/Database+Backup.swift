@@ -52,39 +52,52 @@ extension Database {
     shouldStop: @escaping () -> Bool = { false }
   ) throws -> BackupResult {
     try translatingErrors(destination) {
-      try System.checkPath(destination)
-      let own = try parts.storage as? FileStorage
-      let there = try System.statusIfPresent(path: destination)
-      if let there, there.identity == own?.identity {
-        throw EngineError.invalidArgument("'\(destination)' is the database itself")
+      do {
+        return try backUp(to: destination, replacing, waiting, shouldStop)
+      } catch let error as SystemError where error.isExisting {
+        // Another first backup was faster: what its copy lacks is added.
+        guard try Database.isDatabase(at: destination) else { throw error }
+        return try backUp(to: destination, replacing, waiting, shouldStop)
       }
-      if there != nil, try !Database.isDatabase(at: destination) {
-        throw SystemError.isExisting(destination)
+    }
+  }
+
+  private func backUp(
+    to destination: String, _ replacing: Bool, _ waiting: Waiting,
+    _ shouldStop: @escaping () -> Bool
+  ) throws -> BackupResult {
+    try System.checkPath(destination)
+    let own = try parts.storage as? FileStorage
+    let there = try System.statusIfPresent(path: destination)
+    if let there, there.identity == own?.identity {
+      throw EngineError.invalidArgument("'\(destination)' is the database itself")
+    }
+    if there != nil, try !Database.isDatabase(at: destination) {
+      throw SystemError.isExisting(destination)
+    }
+    return try withHeldVersions { snapshot in
+      let copy = WholeCopy(
+        source: try VersionRoots(snapshot.record, snapshot.blocks), blocks: snapshot.blocks,
+        shouldStop: shouldStop)
+      let identity = try parts.pipeline.identity
+      guard there != nil, !replacing else {
+        let file = try ReplacementFile(
+          for: there == nil ? destination : System.resolved(destination), like: own?.descriptor)
+        let bytes = try copy.write(to: FileStorage(file), identity, remembers: true)
+        try Self.put(file, replacing: there != nil)
+        return BackupResult(
+          decision: .copied, version: snapshot.version, bytesCopied: bytes, bytesSkipped: 0)
       }
-      return try withHeldVersions { snapshot in
-        let copy = WholeCopy(
-          source: try VersionRoots(snapshot.record, snapshot.blocks), blocks: snapshot.blocks,
-          shouldStop: shouldStop)
-        let identity = try parts.pipeline.identity
-        guard there != nil, !replacing else {
-          let file = try ReplacementFile(
-            for: there == nil ? destination : System.resolved(destination), like: own?.descriptor)
-          let bytes = try copy.write(to: FileStorage(file), identity, remembers: true)
-          try Self.put(file, replacing: there != nil)
-          return BackupResult(
-            decision: .copied, version: snapshot.version, bytesCopied: bytes, bytesSkipped: 0)
-        }
-        var options = Options(access: .existing)
-        options.waiting = waiting
-        let target = try Database.open(destination, options: options)
-        do {
-          let result = try target.update(from: copy, identity, waiting)
-          try target.close()
-          return result
-        } catch {
-          try? target.close()
-          throw error
-        }
+      var options = Options(access: .existing)
+      options.waiting = waiting
+      let target = try Database.open(destination, options: options)
+      do {
+        let result = try target.update(from: copy, identity, waiting)
+        try target.close()
+        return result
+      } catch {
+        try? target.close()
+        throw error
       }
     }
   }

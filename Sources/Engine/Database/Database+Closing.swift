@@ -40,7 +40,7 @@ extension Database {
         failure = error
       }
       parts.pipeline.stop()
-      AtomicWord(current).store(0)
+      current.set(nil)
       lock.withLock { shared.given = nil }
       try coordination.leave()
       if let failure { throw failure }

@@ -296,7 +296,7 @@ extension Database {
       try fresh.pipeline.mirrorSlot()
       parts.pipeline.stop()
       memory.space = nil
-      install(fresh)
+      current.set(fresh)
       coordination.adopt(storage.identity, locks, first: recovered.record.version)
       coordination.visible.store(recovered.record)
     } catch {

@@ -9,8 +9,7 @@ import Base
 /// Close the database when done: `close` makes everything durable, truncates free space at the end of the
 /// file, and reports failures. Releasing it without `close` loses no durable commit.
 public final class Database: @unchecked Sendable {
-  // @unchecked: `current` is an atomic pointer to an immutable object; `shared` is guarded by `lock`;
-  // `memory` belongs to the holder of the writer's turn.
+  // @unchecked: `shared` is guarded by `lock`; `memory` belongs to the holder of the writer's turn.
 
   /// How a file is opened.
   public struct Options: Sendable {
@@ -75,8 +74,6 @@ public final class Database: @unchecked Sendable {
   }
 
   struct Shared {
-    /// All sets of parts until now: snapshots read through earlier ones.
-    var parts: [FileParts] = []
     var isClosed = false
     /// Asynchronous writes that were requested and are neither made nor cancelled.
     var asyncWritesDue = 0
@@ -115,7 +112,7 @@ public final class Database: @unchecked Sendable {
   /// Asynchronous writes, one after the other; `asyncReads` are for reads and other work in the background.
   let asyncWrites = WorkQueue(name: "sheaf-writer", mostThreads: 1)
   let asyncReads = WorkQueue(name: "sheaf-reader", mostThreads: max(2, System.processorCount))
-  let current: UnsafeMutableRawPointer
+  let current = CurrentParts()
   private let sharedSnapshots = SharedSnapshots()
   /// Kept between transactions.
   let memory = WriterMemory()
@@ -132,19 +129,15 @@ public final class Database: @unchecked Sendable {
     queue = WriterQueue(coordination, waiting: options.waiting)
     shared.given = .shared(
       GivenNumbers.Scope(database: recovered.identity, lockFile: coordination.identity))
-    current = .allocate(byteCount: 8, alignment: 8)
-    current.initializeMemory(as: UInt64.self, repeating: 0, count: 1)
     let parts = try makeParts(storage, locks, recovered)
     shared.tidyingWaiting = options.waiting
-    install(parts)
+    current.set(parts)
   }
 
   deinit {
     listeners.stop()
     asyncWrites.stop()
     asyncReads.stop()
-    for parts in shared.parts { parts.pipeline.stop() }
-    current.deallocate()
   }
 
   func makeParts(
@@ -156,22 +149,13 @@ public final class Database: @unchecked Sendable {
       becameVisible: { listeners.tell(of: $0) }, lostVersions: { listeners.tellAgain(of: $0) })
   }
 
-  /// Makes these parts the current ones.
-  func install(_ parts: FileParts) {
-    lock.withLock {
-      shared.parts.append(parts)
-      let pointer = Unmanaged.passUnretained(parts).toOpaque()
-      AtomicWord(current).store(UInt64(UInt(bitPattern: pointer)))
-    }
-  }
-
-  /// The current parts, read without a lock: `shared.parts` keeps every set alive.
+  /// The current parts, read without a lock.
+  ///
+  /// - Throws: `EngineError.closed`.
   var parts: FileParts {
     get throws {
-      guard let pointer = UnsafeRawPointer(bitPattern: UInt(AtomicWord(current).load())) else {
-        throw EngineError.closed(path: path)
-      }
-      return Unmanaged<FileParts>.fromOpaque(pointer).takeUnretainedValue()
+      guard let parts = current.get() else { throw EngineError.closed(path: path) }
+      return parts
     }
   }
 
@@ -288,7 +272,7 @@ public final class Database: @unchecked Sendable {
 
   /// Processor time of the flusher thread since the file was opened, in nanoseconds.
   package var flusherNanoseconds: UInt64 {
-    lock.withLock { shared.parts }.reduce(0) { $0 &+ $1.pipeline.flusherNanoseconds }
+    current.allFlusherNanoseconds
   }
 
   // MARK: Durability
@@ -315,6 +299,7 @@ public final class Database: @unchecked Sendable {
       shared.transactionsDue -= 1
       if shared.isClosed { lock.wakeAll() }
     }
+    current.releaseReplaced()
   }
 
   /// Waits for the writers' turn. Before it waits for another handle, it makes this handle's commits durable,

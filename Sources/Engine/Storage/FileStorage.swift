@@ -3,7 +3,8 @@ import Base
 /// A database file: `pwrite` writes, `fdatasync` flushes, and a read-only shared mapping reads.
 ///
 /// The mapping covers a larger range of addresses than the file from the start: when the file grows, its new
-/// pages appear in place, and nothing that readers use moves.
+/// pages appear in place, and nothing that readers use moves. A file that outgrows the range gets another,
+/// four times as large as the file.
 package final class FileStorage: Storage, @unchecked Sendable {
   // @unchecked: `lock` guards `mappings`; the current mapping is read through atomics; the other properties
   // never change.
@@ -22,7 +23,8 @@ package final class FileStorage: Storage, @unchecked Sendable {
   private let mappedAddress = AtomicWord.allocate()
   private let mappedLength = AtomicWord.allocate()
 
-  private static let reservedBytes = 1 << 40
+  /// The addresses for a small file: a process may have thousands of files open, and has 2^47 addresses.
+  private static let reservedBytes = 1 << 34
 
   /// - Parameter isScratch: true removes the name at once, so that the file ends with the storage.
   package init(
@@ -203,9 +205,8 @@ package final class FileStorage: Storage, @unchecked Sendable {
     }
     return lock.withLock {
       if let last = mappings.last, end <= last.length { return last.address }
-      var length = Self.reservedBytes
-      while length < end { length = length.multipliedReportingOverflow(by: 2).partialValue }
-      while length >= end, length > 0 {
+      // Where addresses are few (`ulimit -v`), only what is needed: others need some, too.
+      for length in [max(Self.reservedBytes, end &* 4), end &* 2, end] where length > 0 {
         if let address = System.map(descriptor, length: length, writable: false) {
           let place = BusErrors.note(
             address, length: length, path: path,
@@ -217,7 +218,6 @@ package final class FileStorage: Storage, @unchecked Sendable {
           mappedLength.store(UInt64(length))
           return address
         }
-        length /= 2
       }
       return nil
     }

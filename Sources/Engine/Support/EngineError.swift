@@ -133,7 +133,7 @@ extension EngineError: CustomStringConvertible {
     switch self {
     case .system(let error):
       if error.isNoSpace {
-        return "\(error) (free some space and go on)"
+        return "\(error) (\(error.spaceAdvice) and go on)"
       }
       return error.isExisting ? "\(error) (it was left as it is; choose another path)" : "\(error)"
     case .notADatabase(let path, let reason):

@@ -59,6 +59,9 @@ extension TransactionState {
       // a pending table, has the time of its predecessor: at any moment since then these were the newest.
       catalogue.origin = VersionOrigin(
         secondsSince1970: Int64(System.secondsSince1970), what: madeBy)
+    } else if !keepsOrigin, catalogue.origin == VersionOrigin() {
+      // The first version that others are kept beside: what readers see is older by an unknown time.
+      catalogue.origin = VersionOrigin(secondsSince1970: Int64(System.secondsSince1970))
     }
   }
 

@@ -32,7 +32,8 @@ extension WriteTransaction {
   /// Keeps the version that the transaction began from, and drops the oldest automatically kept versions
   /// beyond `most`. Versions with a tag stay and are not counted.
   ///
-  /// A kept version costs only the pages that have changed since.
+  /// A kept version costs only the pages that have changed since, and its list of some 100 bytes for each
+  /// version that was kept then.
   ///
   /// - Parameter most: the number of versions that stay, at least 1; nil: the number set by
   ///   `keepVersions(_:)`.

@@ -258,6 +258,8 @@ package final class Coordination: @unchecked Sendable {
     guard let descriptor, !holdsVersions, wantsToLeave.exchange(1, with: 2) else { return }
     // Before the lock file is removed: the creator of the next one must not find the locks of this one.
     try locks?.leave()
+    // They keep the database file open.
+    locks = nil
     let registered = try System.lock(
       descriptor, .exclusive, at: LockByte.registration, length: 1, wait: false, path: path)
     // Without the registration lock another process may be joining; then the file stays.

@@ -40,6 +40,27 @@ struct BackupTests {
     return try copy.check(deep: true).problems.first
   }
 
+  @Test("Of two first backups at once, the later one brings the other's copy up to date")
+  func twoAtOnce() throws {
+    for replacing in [false, true] {
+      let folder = TemporaryFolder()
+      let copyPath = folder.path("copy.sheaf")
+      let database = try Database.open(folder.path("a.sheaf"), options: .tiny)
+      try database.write { try $0.createTable("t", columns: [Column("n", .int)]) }
+      var other: Result<BackupResult, any Error>?
+      let own = try database.backup(to: copyPath, replacing: replacing) {
+        if other == nil { other = Result { try database.backup(to: copyPath) } }
+        return false
+      }
+      #expect(try other?.get().decision == .copied)
+      #expect(own.decision == (replacing ? .copied : .unchanged))
+      let copy = try Database.open(copyPath, options: .init(access: .readOnly))
+      try expect(difference(database, copy), "replacing \(replacing)")
+      try copy.close()
+      try database.close()
+    }
+  }
+
   @Test(
     "Random histories, with kept versions, going back and compactions",
     arguments: Effort.seeds(500..<506))
