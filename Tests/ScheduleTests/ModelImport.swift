@@ -106,7 +106,8 @@ final class ModelImport: Sendable {
       RejectBudget(.count(input.outcome(ranges.count).rejected.count), rejected: 0))
     defer { work.stop() }
     do {
-      for range in ranges[claim.prefixCount...] {
+      for (number, range) in ranges.enumerated().dropFirst(claim.prefixCount) {
+        if number == ranges.count - 1 { try work.checkEnd(range) }
         _ = try work.submit(range, shouldStop: { false })
       }
     } catch {

@@ -269,6 +269,7 @@ extension ModelServer {
       // Names have no part before the point here.
       let setting = name.split(separator: ".").last.map(String.init) ?? name
       return session.transaction?.numbers[setting].map { .text("\($0)") } ?? .null
+    case ("current_database", _): return .text("model")
     case ("pg_backend_pid", _): return .int(session.number)
     case ("pg_terminate_backend", .int(let number)?):
       terminate(number)

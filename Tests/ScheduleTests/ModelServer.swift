@@ -273,7 +273,7 @@ final class ModelServer: @unchecked Sendable {
   var activities: [Row] {
     sessions.map {
       [
-        "pid": .int($0.number), "usename": .text("sheaf"),
+        "pid": .int($0.number), "usename": .text("sheaf"), "datname": .text("model"),
         "application_name": .text($0.transaction?.name ?? "sheaf"),
       ]
     }

@@ -66,6 +66,22 @@ struct ColumnTypes: Sendable, Equatable {
       return Set(fits.map(\.meaning)).count > 1 ? fits.compactMap(\.reading.notation) : nil
     }
 
+    /// True when only values after the sample show which of several meanings the spellings have.
+    var isUnclearAtFirst: Bool {
+      strictType == nil && reading.notation != nil && Set(candidates.map(\.meaning)).count > 1
+    }
+
+    /// The note about a column that is text since its spellings may have several meanings.
+    func noteOfAmbiguity(_ name: String) -> String? {
+      let unclear = isUnclearAtFirst ? candidates.compactMap(\.reading.notation) : ambiguity
+      return unclear.map { readings in
+        let shown = readings.map(\.description).joined(separator: "' or '")
+        return
+          "column '\(name)' is text: its \(isUnclearAtFirst ? "first " : "")values may be spelled "
+          + "'\(shown)', which mean other values; say which with --date-format, --decimal or --thousands"
+      }
+    }
+
     /// Makes the column text, whatever its values resemble.
     mutating func takeAsText() {
       classes = .text

@@ -92,12 +92,36 @@ struct DecimalMarks {
 
   /// How a column is read in view of all columns.
   func settled(_ reader: ColumnNotation, at position: Int) -> ColumnNotation {
-    if hasPoints == hasCommas { return reader }
-    if case .openComma = found[position] { return reader.keeping(meaning: hasPoints ? 0 : 1) }
-    guard case .openPoint = found[position], hasCommas else { return reader }
-    return reader.asText(
-      hint:
-        "it is text, since '1.234' may be 1234 where other columns have decimal commas; say which "
-        + "with --types, --decimal or --thousands")
+    if isUnclear(at: position) {
+      return reader.asText(hint: "it is text, since \(Self.doubt(where: "columns"))")
+    }
+    guard hasPoints != hasCommas, case .openComma = found[position] else { return reader }
+    return reader.keeping(meaning: hasPoints ? 0 : 1)
+  }
+
+  /// Whether the points of a column may stand between thousands, since other columns have decimal commas.
+  func isUnclear(at position: Int) -> Bool {
+    if hasPoints || !hasCommas { return false }
+    return if case .openPoint = found[position] { true } else { false }
+  }
+
+  /// The columns whose points stand before three digits, in an input that does not show what they mean.
+  ///
+  /// - Complexity: that of `finish` where there are commas.
+  var openPoints: Set<Int> {
+    let all = found.map { evidence in
+      if case .values(let sample, let isNew) = evidence { return Self.points(sample, isNew: isNew) }
+      return evidence
+    }
+    if all.contains(where: { if case .point = $0 { true } else { false } }) { return [] }
+    return Set(all.indices.filter { if case .openPoint = all[$0] { true } else { false } })
+  }
+
+  /// Why such points mean nothing certain.
+  ///
+  /// - Parameter others: what has decimal commas.
+  static func doubt(where others: String) -> String {
+    "'1.234' may be 1234 where other \(others) have decimal commas; say which with --types, --decimal or "
+      + "--thousands"
   }
 }

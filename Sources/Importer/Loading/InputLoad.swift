@@ -152,6 +152,7 @@ final class InputLoad {
           if try !submit(range, claimed, budget, before) { return }
         }
       }
+      try claimed.checkEnd(range)
       if let range, range.recordCount > 0, try !submit(range, claimed, budget, before) { return }
       isComplete = true
     }

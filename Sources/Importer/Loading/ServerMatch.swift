@@ -44,20 +44,19 @@ struct ServerMatch {
     // Spellings of null, and amounts, are found as in an import into a file without given types.
     let found = try TableMatch(opened, options, table: nil)
     var typed = options
-    typed.types = .named(Self.types(names, known, options, found))
-    switch options.types {
-    case .infer: typed.typedByServer = Set(names)
-    case .text: break
-    case .named(let given): typed.typedByServer = Set(names).subtracting(given.keys)
+    let types = Self.types(names, known, options, found)
+    typed.types = .named(types)
+    var spellings: [String: ServerSpelling] = [:]
+    for (position, name) in names.enumerated() where !options.tellsType(of: name) {
+      spellings[name] = ServerSpelling(
+        found.plannedColumns[position], as: types[name] ?? .text,
+        isUnclear: found.marks.isUnclear(at: position))
     }
-    match = try TableMatch(opened, typed, table: nil)
-    let own = zip(match.plannedColumns, found.plannedColumns).map { planned, found in
-      let missing = Self.missing(found, planned)
-      return ImportPlan.PlannedColumn(
+    match = try TableMatch(opened, typed, table: nil, server: spellings)
+    let own = match.plannedColumns.map { planned in
+      ImportPlan.PlannedColumn(
         name: planned.name, identifier: planned.identifier, strictType: planned.strictType,
-        strictNotation: missing?.reading.type == planned.strictType
-          ? missing?.reading.notation ?? planned.strictNotation : planned.strictNotation,
-        missing: missing ?? planned.missing, candidates: [],
+        strictNotation: planned.strictNotation, missing: planned.missing, candidates: [],
         // A null goes into a column as null, even if the column has a default.
         isNullable: (known[planned.name]?.isNullable ?? true) && planned.isNullable, isNew: false,
         isGuessed: false)
@@ -81,16 +80,6 @@ struct ServerMatch {
           isNullable: column.isNullable, isNew: false, isGuessed: false))
     }
     return columns
-  }
-
-  /// The spellings of null in a column whose other values fit the table's type.
-  private static func missing(
-    _ found: ImportPlan.PlannedColumn, _ planned: ImportPlan.PlannedColumn
-  ) -> MissingValues? {
-    guard let missing = found.missing, let type = planned.strictType else { return nil }
-    let own = missing.reading.type
-    let isWider = [(.int, .double), (.date, .dateTime)].contains { $0 == (own, type) }
-    return own == type || (isWider && missing.reading.notation == nil) ? missing : nil
   }
 
   /// The given types, and the table's. A `numeric` stores the spelling of any double, and `NaN`; amounts are
@@ -147,5 +136,16 @@ struct ServerMatch {
     return LoadDigest(
       whole: RangeChecksum.text(Checksum.of(writer.bytes)),
       given: OptionsDigest(options: options).given)
+  }
+}
+
+extension ImportOptions {
+  /// Whether the user has given the type of a column.
+  fileprivate func tellsType(of name: String) -> Bool {
+    switch types {
+    case .infer: false
+    case .text: true
+    case .named(let given): given[name] != nil
+    }
   }
 }

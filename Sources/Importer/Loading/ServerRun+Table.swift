@@ -26,7 +26,9 @@ extension ServerRun {
 
   /// Creates the table. With a distribution column it is created and distributed in one transaction, so that
   /// no failure leaves a table on one machine alone.
-  private func make(_ types: [(name: String, type: ColumnType)], _ session: ServerSession) throws {
+  private mutating func make(
+    _ types: [(name: String, type: ColumnType)], _ engine: ServerEngine, _ session: ServerSession
+  ) throws {
     let place = try session.use { try ServerTable.place(tableName, $0) }
     let statement = try ServerTable.creation(
       place, types, keys: options.keys, isNumeric: server.makesNumeric, server: target.shown)
@@ -35,18 +37,21 @@ extension ServerRun {
         place, by: column, of: types.map(\.name), keys: options.keys, options.conflictPolicy,
         server: target.shown)
     }
-    let all = distribution.map { "BEGIN; \(statement); \($0); COMMIT" } ?? statement
-    try session.use { connection in
-      do {
-        try connection.run(all)
-      } catch let error as ServerError where ["42P07", "23505"].contains(error.sqlState) {
-        // Another process has created it, or an attempt of this process whose answer was lost.
-        connection.rollBack()
-      } catch let error as ServerError where distribution != nil && error.sqlState == "42883" {
-        throw error.saying(
-          "\(target.shown): --distribute-by is for Citus, which this database does not have: CREATE "
-            + "EXTENSION citus, or leave it out [42883]")
+    let making = TableMaking(
+      place: place, statements: [statement] + [distribution].compactMap(\.self), engine: engine,
+      server: target.shown)
+    do {
+      let count = try making.run(session)
+      if count > 0 {
+        let inputs = count == 1 ? "1 input that was" : "\(count) inputs that were"
+        report.notes.append(
+          "the table was made anew: what was known of \(inputs) imported into an earlier table of this name "
+            + "is forgotten")
       }
+    } catch let error as ServerError where distribution != nil && error.sqlState == "42883" {
+      throw error.saying(
+        "\(target.shown): --distribute-by is for Citus, which this database does not have: CREATE "
+          + "EXTENSION citus, or leave it out [42883]")
     }
   }
 
@@ -56,12 +61,12 @@ extension ServerRun {
   }
 
   /// The existing table, or a new one.
-  mutating func table(_ session: ServerSession) throws -> ServerTable {
+  mutating func table(_ session: ServerSession, _ engine: ServerEngine) throws -> ServerTable {
     if let table = try foundTable(session) {
       namesBefore = Set(table.columns.map(\.name))
       return try addColumns(to: table, session)
     }
-    try make(typesToMake(), session)
+    try make(typesToMake(), engine, session)
     guard let table = try foundTable(session) else {
       throw ServerError(
         .usage,
@@ -72,7 +77,9 @@ extension ServerRun {
   }
 
   /// The columns' types, found by reading all inputs.
-  private mutating func scanned() throws -> TypeScan {
+  ///
+  /// - Parameter known: the columns that the table has.
+  private mutating func scanned(beside known: Set<String> = []) throws -> TypeScan {
     var scan = TypeScan(options)
     for (index, file) in files.enumerated() {
       do {
@@ -96,6 +103,7 @@ extension ServerRun {
         continue
       }
     }
+    report.notes += scan.notes(beside: known)
     return scan
   }
 
@@ -134,7 +142,7 @@ extension ServerRun {
     // An input that can be read only once gets no new columns; its longer records are rejected.
     let canScan = files.allSatisfy(\.canBeReadAgain)
     guard areNew || (options.ragged == .extend && canScan) else { return [] }
-    return try scanned().types.filter { !known.contains($0.name) }
+    return try scanned(beside: known).types.filter { !known.contains($0.name) }
   }
 
   /// The names of the columns of all inputs.

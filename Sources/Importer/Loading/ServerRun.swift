@@ -165,7 +165,7 @@ struct ServerRun {
     try engine.check(
       hasKey: !options.keys.isEmpty, truncates: options.truncate, server: target.shown)
     if options.dryRun { return try readAll(session) }
-    let table = try table(session)
+    let table = try table(session, engine)
     report.table = table.shown
     if table.refersToItself, options.keys.isEmpty, server.connections > 1 {
       report.notes.append(
@@ -184,13 +184,16 @@ struct ServerRun {
       try claims.beginEmptied(inputs, table.qualified, unlessBegun: options.resume)
     } else if !options.resume {
       try claims.begin(inputs)
+    } else {
+      let count = try claims.recordsGone(inputs, from: table.qualified)
+      if count > 0 { noteNoRows(table, count) }
     }
     var left = Array(files.indices)
     var waiting = ClaimWait(options)
     while !left.isEmpty {
       var leased: [Int] = []
       var owner = ""
-      for index in left {
+      inputs: for (place, index) in left.enumerated() {
         if options.shouldStop() { report.isInterrupted = true }
         if report.isInterrupted { return }
         switch try claims.claim(inputs[index]) {
@@ -200,8 +203,13 @@ struct ServerRun {
         case .done: try passOver(index, inputs[index], claims)
         case .leased(let other):
           others.insert(index)
-          leased.append(index)
           owner = other
+          // A later input waits for this one. Who waits has claimed nothing, so that nobody waits for it.
+          if isOrdered(table) {
+            leased += left[place...]
+            break inputs
+          }
+          leased.append(index)
         }
       }
       left = leased
@@ -210,6 +218,23 @@ struct ServerRun {
       }
     }
     report.notes += OptionsDigest.notes(ofOthers: passedWithOthers)
+  }
+
+  /// Tells that the table was emptied, or made anew by hand. No error: rows may have been moved elsewhere,
+  /// and the table's policies may hide them from this user.
+  private mutating func noteNoRows(_ table: ServerTable, _ count: Int) {
+    let records = count == 1 ? "1 record" : "\(count) records"
+    report.notes.append(
+      "\(table.shown) has no rows that this user sees, though \(records) of these inputs are known to be "
+        + "imported into it and left out here; if they are missing, empty the table, and import these inputs "
+        + "again without --resume")
+  }
+
+  /// True when the order of the inputs decides what is in the table: which of two rows of one key, or
+  /// whether a row to which another refers is there before it. With `error` a second row is rejected, and
+  /// told, whichever it is.
+  private func isOrdered(_ table: ServerTable) -> Bool {
+    table.refersToItself || (!options.keys.isEmpty && options.conflictPolicy != .error)
   }
 
   /// Returns whether any record replaces those that `truncate` removes.
@@ -271,7 +296,7 @@ struct ServerRun {
       let load = try InputLoad(self, file, opened, claim, claims, table)
       defer { add(load.report) }
       try load.run(rejected: report.rejected, before: report, rejects: &rejectFiles)
-    } catch ImportError.emptyInput(let path) where files.count > 1 {
+    } catch ImportError.emptyInput(let path) where files.count > 1 && claim.ranges.isEmpty {
       try claims.finish(claim, ranges: 0, RowCounts(), end: (0, 0))
       report.notes.append("\(path) is empty: there is no header and no record")
       report.files.append(.init(path: file.path))
@@ -312,7 +337,7 @@ struct ServerRun {
       record: end.records, byteOffset: end.byte, isComplete: true)
     if report.resumedAt == nil { report.resumedAt = point }
     report.files.append(.init(path: file.path, resumedAt: point))
-    if let given = end.given, given != OptionsDigest(options: options).given {
+    if let given = end.given, !OptionsDigest(options: options).makeTheSame(as: given) {
       passedWithOthers.append(file.name)
     }
   }
@@ -334,8 +359,18 @@ struct ServerRun {
         to: end.byte, checksum: end.digest, isCancelled: options.shouldStop)
     else { throw changed("it has other bytes than when its import was completed") }
     guard try options.limit != nil || splitter.isAtEnd() else {
-      throw changed("it has grown since its import was completed")
+      throw ImportError.inputChanged(
+        path: input.name, reason: "it has grown since its import was completed: " + grown(end))
     }
+  }
+
+  /// What is in the table of an input that has grown, and how the rest comes into it.
+  private func grown(_ end: InputClaims.End) -> String {
+    let count = end.records
+    return table == nil
+      ? "its first \(count) records are there; give those behind them as an input of their own"
+      : "its first \(count) objects are there; choose those behind them with --where, which is an input of "
+        + "its own"
   }
 }
 

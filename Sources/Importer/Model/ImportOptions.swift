@@ -345,8 +345,6 @@ public struct ImportOptions: Sendable {
   package var verifier: VerifierBox?
   /// True when only the beginning is read, to describe how the input would be read.
   package var isSniffing = false
-  /// Columns whose types come from a server: numbers in them may be spelled as the first records show.
-  var typedByServer: Set<String> = []
   /// Chunks that begin after this many bytes of an input are not read.
   package var byteLimit: Int?
   /// The number of threads that read files ahead of the one that cuts them into chunks; nil: as many as the

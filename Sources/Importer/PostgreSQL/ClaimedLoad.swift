@@ -9,8 +9,9 @@ final class ClaimedLoad {
   private let keeper: LeaseKeeper
   /// The counts that the server had of the input when it was claimed.
   private let before: RowCounts
-  /// The server's ranges after the first missing one, by their first records.
-  private var stored: [Int: StoredRange]
+  /// The server's ranges after the first missing one, without those that were handed over, in the order of
+  /// the input.
+  private var stored: ArraySlice<StoredRange>
   /// The number of ranges that the server had, or that were handed to lanes.
   private var rangeCount: Int
 
@@ -21,9 +22,7 @@ final class ClaimedLoad {
   ) throws {
     (self.claim, self.claims) = (claim, claims)
     (before, rangeCount) = (claim.counts, claim.ranges.count)
-    stored = Dictionary(
-      claim.ranges[claim.prefixCount...].map { ($0.firstRecord, $0) },
-      uniquingKeysWith: { first, _ in first })
+    stored = claim.ranges[claim.prefixCount...]
     team = LaneTeam(plan, lanes: lanes, budget, acknowledged: claim.ranges.count)
     keeper = try LeaseKeeper(
       plan.target, claims.renewal(claim.input), seconds: claims.leaseSeconds)
@@ -40,8 +39,8 @@ final class ClaimedLoad {
     return counts
   }
 
-  /// True when the server has the range that begins with this record. Call it before `submit`.
-  func has(_ firstRecord: Int) -> Bool { stored[firstRecord] != nil }
+  /// True when the server has the range that begins with this record, the next one to be handed over.
+  func has(_ firstRecord: Int) -> Bool { stored.first?.firstRecord == firstRecord }
 
   /// Hands a range to a lane, unless the server has it.
   ///
@@ -49,19 +48,35 @@ final class ClaimedLoad {
   /// - Returns: false when `shouldStop` returned true and the range will not be committed.
   /// - Throws: as `LaneTeam.submit`; `ImportError.inputChanged` when the server's range has other bytes.
   func submit(_ range: CopyRange, shouldStop: () -> Bool) throws -> Bool {
-    if let there = stored.removeValue(forKey: range.firstRecord) {
+    if let there = stored.first, there.firstRecord < range.firstRecord + range.recordCount {
       guard there.isOf(range) else {
         throw ImportError.inputChanged(
           path: claim.input.name,
           reason:
-            "records from \(range.firstRecord) on are in the table with other bytes than it has now"
+            "records from \(there.firstRecord) on are in the table with other bytes than it has now"
         )
       }
+      stored.removeFirst()
       return true
     }
     if try !team.submit(range, shouldStop: shouldStop) { return false }
     rangeCount += 1
     return true
+  }
+
+  /// Checks that the server has no range beyond the end of the input. Call it before `submit` of the last
+  /// range: a shorter range than the whole input has there would be in the way of that one.
+  ///
+  /// - Parameter last: the last range; nil when the input ended with the one before.
+  /// - Throws: `ImportError.inputChanged`.
+  func checkEnd(_ last: CopyRange?) throws {
+    let beyond = stored.drop { $0.firstRecord == last?.firstRecord }
+    guard let first = beyond.first, let end = beyond.last else { return }
+    throw ImportError.inputChanged(
+      path: claim.input.name,
+      reason:
+        "it ends before records \(first.firstRecord) to \(end.firstRecord + end.counts.records - 1), which "
+        + "are in the table already: give it whole")
   }
 
   /// Waits until all ranges that were handed over are committed, and ends the lanes.

@@ -150,7 +150,6 @@ struct InputClaims {
   /// - Throws: `ServerError`, of the kind `busy` when another process is importing into the table.
   func beginEmptied(_ inputs: [ServerInput], _ table: String, unlessBegun: Bool) throws {
     let keys = inputs.map(key).joined(separator: ", ")
-    let ofTable = "(SELECT input FROM \(tables.input) WHERE target = \(SQLText.literal(target)))"
     try session.use { connection in
       // Another process that empties the table waits here, and then finds these inputs.
       try connection.run(
@@ -169,25 +168,11 @@ struct InputClaims {
             + "\(other[1] ?? "another"): the table is not emptied meanwhile; on several machines, give "
             + "--resume on each")
       }
-      try endTransactions(connection)
+      try tables.endTransactions(target: target, engine, connection)
       try connection.run(
-        "TRUNCATE \(table); DELETE FROM \(tables.range) WHERE input IN \(ofTable) OR input IN (\(keys)); "
-          + "DELETE FROM \(tables.reject) WHERE input IN \(ofTable) OR input IN (\(keys)); DELETE FROM "
-          + "\(tables.lease) WHERE input IN \(ofTable); DELETE FROM \(tables.input) WHERE target = "
-          + SQLText.literal(target))
+        "TRUNCATE \(table); " + tables.forgetting(target: target, and: inputs.map(\.key)))
       for input in inputs { try connection.run(insertion(input)) }
       try commit(connection)
-    }
-  }
-
-  /// Ends open transactions of processes whose leases on inputs of the table are over. Otherwise the server
-  /// would wait for a process that was stopped in the middle of one.
-  private func endTransactions(_ connection: any ServerLink) throws {
-    guard engine.endsTransactions else { return }
-    let begun = try connection.run(
-      "SELECT input FROM \(tables.input) WHERE target = \(SQLText.literal(target)) AND NOT done")
-    for input in (begun.last?.rows ?? []).compactMap({ $0[0] }) {
-      try connection.run(LoadPlan.ending(input: input, record: nil))
     }
   }
 
@@ -253,6 +238,34 @@ struct InputClaims {
 
   private func forgetting(_ input: ServerInput) -> String {
     "DELETE FROM \(tables.input) WHERE input = \(key(input)); " + remains(input)
+  }
+
+  /// The number of records of some inputs that earlier runs have brought into the table, if it shows no rows;
+  /// otherwise 0. It is 0, too, where the user cannot read the table.
+  ///
+  /// - Parameter table: quoted.
+  /// - Throws: `ServerError`.
+  func recordsGone(_ inputs: [ServerInput], from table: String) throws -> Int {
+    let keys = inputs.map(key).joined(separator: ", ")
+    return try session.use { connection in
+      // The rows are looked for after the records, since other processes may be loading.
+      let known = try connection.run(
+        "SELECT coalesce(sum(imported), 0)::bigint FROM (SELECT imported FROM \(tables.input) WHERE done AND "
+          + "input IN (\(keys)) UNION ALL SELECT imported FROM \(tables.range) WHERE input IN (\(keys))) AS x"
+      ).last?.rows.first?.int(0)
+      guard let known, known > 0 else { return 0 }
+      do {
+        let rows = try connection.run(
+          begin + "SELECT EXISTS (SELECT 1 FROM \(table))"
+        ).last?.rows
+        connection.rollBack()
+        return rows?.first?[0] == "f" ? known : 0
+      } catch let error as ServerError {
+        guard let state = error.sqlState, !SQLState(state).isTransient else { throw error }
+        connection.rollBack()
+        return 0
+      }
+    }
   }
 
   // MARK: Claiming
@@ -377,9 +390,10 @@ struct InputClaims {
 
   // MARK: Ending
 
+  /// The lease has no owner then: a renewal that was sent before, and arrives later, changes nothing.
   private func release(_ input: ServerInput) -> String {
-    "UPDATE \(tables.lease) SET until = '1970-01-01 00:00:00+00' WHERE input = \(key(input)) AND owner = "
-      + SQLText.literal(owner)
+    "UPDATE \(tables.lease) SET until = '1970-01-01 00:00:00+00', owner = '' WHERE input = \(key(input)) AND "
+      + "owner = \(SQLText.literal(owner))"
   }
 
   /// Lets other processes claim the input immediately. A failure does no harm: the lease expires.

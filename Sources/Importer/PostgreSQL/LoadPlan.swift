@@ -50,10 +50,12 @@ struct LoadPlan: Sendable {
   /// Ends the transactions of an input, or of one of its ranges, that other connections have open. Their
   /// clients are gone or stopped, and the server would wait for them. A transaction that is already
   /// committing is committed.
+  ///
+  /// The list has the connections to all databases of the server, and an input may be loaded into several.
   static func ending(input: String, record: Int?) -> String {
     "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE application_name "
       + "LIKE \(SQLText.literal(activity(input: input, record: record))) AND usename = current_user AND "
-      + "pid <> pg_catalog.pg_backend_pid()"
+      + "datname = pg_catalog.current_database() AND pid <> pg_catalog.pg_backend_pid()"
   }
 
   /// Inserts the range's row, the only record that the range is committed: it becomes visible together with

@@ -7,16 +7,16 @@ final class RejectBudget: @unchecked Sendable {
   // @unchecked: everything is guarded by `lock`.
   private let lock = Lock()
   private let limit: ImportOptions.RejectLimit
-  /// Rejects of parsers, of other inputs, and of earlier runs.
-  private var own: Int
-  /// The number of rows of each range that the server refused; each try replaces it.
+  /// All rejects: of parsers and of the server, of other inputs and of earlier runs.
+  private var count: Int
+  /// The number of rows of each range that the server refused, if it did; each try replaces it.
   private var refused: [Int: Int] = [:]
   private var first: Reject?
 
   /// - Parameter rejected: the number of rejects in other inputs, and in earlier runs of this one.
   init(_ limit: ImportOptions.RejectLimit, rejected: Int) {
     self.limit = limit
-    own = rejected
+    count = rejected
   }
 
   /// Adds rejects of the parsers.
@@ -24,7 +24,7 @@ final class RejectBudget: @unchecked Sendable {
   /// - Returns: true when there are too many now.
   func add(_ rejects: [Reject]) -> Bool {
     lock.withLock {
-      own += rejects.count
+      count += rejects.count
       if first == nil { first = rejects.first }
       return isExceeded
     }
@@ -35,7 +35,8 @@ final class RejectBudget: @unchecked Sendable {
   /// - Returns: true when there are too many now.
   func set(_ rejects: [Reject], ofRange firstRecord: Int) -> Bool {
     lock.withLock {
-      refused[firstRecord] = rejects.count
+      count += rejects.count - (refused[firstRecord] ?? 0)
+      refused[firstRecord] = rejects.isEmpty ? nil : rejects.count
       if first == nil { first = rejects.first }
       return isExceeded
     }
@@ -45,8 +46,6 @@ final class RejectBudget: @unchecked Sendable {
     if case .count(let most) = limit { return count > most }
     return false
   }
-
-  private var count: Int { own + refused.values.reduce(0, +) }
 
   /// The number of rejects.
   var total: Int { lock.withLock { count } }

@@ -136,6 +136,10 @@ struct ServerEngine: Sendable, Equatable {
   /// True when this engine lets a client end abandoned transactions of other connections.
   var endsTransactions: Bool { kind != .cockroachDB }
 
+  /// True when a table can be made in a transaction with changes of rows. YugabyteDB commits it by itself,
+  /// and CockroachDB commits the statements before it.
+  var makesTablesInTransactions: Bool { ![.cockroachDB, .yugabyteDB].contains(kind) }
+
   /// True when constraints may be checked only at the end of a transaction.
   var defersConstraints: Bool { kind != .cockroachDB }
 

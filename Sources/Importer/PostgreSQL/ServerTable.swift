@@ -51,7 +51,9 @@ struct ServerTable: Sendable {
   /// The table, qualified and quoted.
   var qualified: String { SQLText.name(schema) + "." + SQLText.name(name) }
   /// The name for the user, and for keys of the checkpoint tables.
-  var shown: String { schema + "." + name }
+  var shown: String { Self.shown(schema, name) }
+
+  static func shown(_ schema: String, _ name: String) -> String { schema + "." + name }
 
   // MARK: Finding
 

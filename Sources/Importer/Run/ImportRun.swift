@@ -456,13 +456,9 @@ struct ImportRun {
     }
     note(own.compactMap(\.wideningNote), file)
     for (column, state) in zip(plan.columns, writer.types.states) {
-      guard let readings = state.ambiguity else { continue }
-      let shown = readings.map(\.description).joined(separator: "' or '")
-      note(
-        [
-          "column '\(column.name)' is text: its values may be spelled '\(shown)', which mean other "
-            + "values; say which with --date-format, --decimal or --thousands"
-        ], file)
+      if state.ambiguity != nil {
+        note([state.noteOfAmbiguity(column.name)].compactMap(\.self), file)
+      }
     }
   }
 }

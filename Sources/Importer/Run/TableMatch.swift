@@ -9,8 +9,10 @@ struct TableMatch {
   let keyColumns: [Int]
   let extras: ExtraColumns
   let types: ColumnTypes
-  /// Notes about the first records.
-  let notes: [String]
+  /// What points and commas in numbers mean.
+  let marks: DecimalMarks
+  /// Notes about the first records, with the columns' names.
+  let columnNotes: [(column: String, note: String)]
   /// Conditions for every record.
   let rules: [ImportPlan.PlannedRule]
   /// The condition for records to be imported.
@@ -19,12 +21,13 @@ struct TableMatch {
   /// - Parameters:
   ///   - table: the existing table; nil when it is to be created.
   ///   - isResuming: true when an earlier run of this import has written to it.
+  ///   - server: what the first records show of columns whose types are those of a server.
   /// - Throws: `ImportError.noSuchColumn` for a type, format or key of a column that does not exist,
   ///   `.missingColumn` for one that only the table has, `.invalidOption` when the table's types or nulls do
   ///   not allow the input.
   init(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, table: TableContents?,
-    isResuming: Bool = false
+    isResuming: Bool = false, server: [String: ServerSpelling] = [:]
   ) throws {
     let choice = try Self.choice(opened, options, table)
     let names = choice.names + opened.added.names
@@ -37,9 +40,11 @@ struct TableMatch {
     keyColumns = keys
     var nextIdentifier = schema.map { $0.nextColumnID } ?? 1
     var (columns, states): ([ImportPlan.PlannedColumn], [ColumnTypes.State]) = ([], [])
-    var notes: [String] = []
+    var notes: [(column: String, note: String)] = []
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
-    let drafts = try Self.drafts(names, keys, choice, opened, options, table, keepsValues)
+    let drafts: [Draft]
+    (drafts, marks) = try Self.drafts(
+      names, keys, choice, opened, options, table, server, keepsValues)
     for (position, name) in names.enumerated() {
       let draft = drafts[position]
       let (reader, index, stored) = (draft.reader, draft.index, draft.stored)
@@ -55,12 +60,12 @@ struct TableMatch {
             isKey: keys.contains(position)))
       }
       if let begun { state.goOnWidening(from: begun) }
-      notes += Self.noteOfPoints(name, reader, state)
+      notes += Self.noteOfPoints(name, reader, state).map { (name, $0) }
       if options.schemaPolicy == .freeze, let index, let notation = schema?.columns[index].notation
       {
         state.strictNotation = notation
       }
-      if let hint = reader.hint { notes.append("column '\(name)': \(hint)") }
+      if let hint = reader.hint { notes.append((name, "column '\(name)': \(hint)")) }
       columns.append(
         Self.planned(
           name, index.flatMap { schema?.columns[$0] },
@@ -73,7 +78,7 @@ struct TableMatch {
     fields = choice.fields
     plannedColumns = columns
     (rules, filter) = try Self.conditions(options, columns, opened.sample)
-    self.notes = notes
+    columnNotes = notes
     extras = ExtraColumns(names, table, nextIdentifier: nextIdentifier)
     if let table, keepsValues, options.ragged == .extend {
       var awaited = try Self.states(of: extras, table, isResuming: isResuming)
@@ -89,6 +94,9 @@ struct TableMatch {
       types = ColumnTypes(states)
     }
   }
+
+  /// Notes about the first records.
+  var notes: [String] { columnNotes.map(\.note) }
 
   /// The note about a column of doubles that the options make text.
   private static func noteOfPoints(
@@ -115,8 +123,9 @@ struct TableMatch {
 
   private static func drafts(
     _ names: [String], _ keys: [Int], _ choice: ColumnChoice, _ opened: InputPlanner.Opened,
-    _ options: ImportOptions, _ table: TableContents?, _ keepsValues: Bool
-  ) throws -> [Draft] {
+    _ options: ImportOptions, _ table: TableContents?, _ server: [String: ServerSpelling],
+    _ keepsValues: Bool
+  ) throws -> ([Draft], DecimalMarks) {
     let (schema, compared) = (table?.schema, options.comparedColumns)
     let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
     let declared = try declared(table, options)
@@ -134,7 +143,7 @@ struct TableMatch {
         sample: sample,
         stored: index.flatMap {
           stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
-        }, isCompared: compared.contains(name))
+        }, isCompared: compared.contains(name), server: server[name])
       if options.newerThan == name { try reader.order(name, sample) }
       marks.add(reader, sample.fields, isNew: index == nil && !keys.contains(position))
       drafts.append(
@@ -146,7 +155,7 @@ struct TableMatch {
     for place in drafts.indices {
       drafts[place].reader = marks.settled(drafts[place].reader, at: place)
     }
-    return drafts
+    return (drafts, marks)
   }
 
   /// The indices of the key's columns.

@@ -98,9 +98,16 @@ import Testing
     try bench.bench.run([
       "import", bench.bench.path("b.csv"), "--into", bench.bench.database, "--table", "t",
     ])
-    try bench.bench.run(
+    let grown = try bench.bench.run(
       Self.words(bench, ["--batch-size", "700", "--resume"]), status: .dataRefused)
+    #expect(
+      grown.errorText.contains("its first 20000 objects are there")
+        && grown.errorText.contains("--where"),
+      "\(grown.errorText)")
     try bench.expectRows(20_000, in: "t")
+    // As the message says: the new ones as a part.
+    try bench.bench.run(Self.words(bench, ["--where", "id > 20000"]))
+    #expect(try bench.value("SELECT count(*) FROM t") == "20001")
   }
 
   @Test("Kills and cut commits leave what --resume completes")
@@ -126,6 +133,26 @@ import Testing
     #expect(last.status == 0, "\(last.errorText)")
     #expect(proxy.cutCount > 0)
     try bench.expectRows(20_000, in: "t")
+  }
+
+  @Test("Objects added at the end of a table are loaded by the run that resumes an interrupted one")
+  func addedMeanwhile() throws {
+    guard let bench = try Self.made(4000) else { return }
+    try bench.makeGatedTable(500)
+    let more = ["--batch-size", "100", "--resume", "--lease", "1"]
+    let first = try SheafProcess(Self.words(bench, more))
+    try bench.awaitGate(500)
+    first.signal(SIGKILL)
+    _ = first.finish()
+    try bench.openGate()
+    try bench.bench.write("b.csv", ServerBench.rows(250, from: 4001))
+    try bench.bench.run([
+      "import", bench.bench.path("b.csv"), "--into", bench.bench.database, "--table", "t",
+    ])
+    // The lease of the first run may last for a second more, which is told.
+    let result = try SheafProcess.run(Self.words(bench, more))
+    #expect(result.status == 0, "\(result.errorText)")
+    try bench.expectRows(4250, in: "t")
   }
 
   @Test("What the server refuses is rejected as CSV; a dry run writes nothing")

@@ -1,9 +1,11 @@
 import Base
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import Command
+@testable import Importer
 
 /// Several processes run the same command, as on several machines.
 @Suite(.serialized) struct ServerLeaseTests {
@@ -100,5 +102,72 @@ import Testing
     // The lease was given back: the next process need not wait for its end.
     try bench.run(["a.csv"], Self.more.dropLast(2) + ["--wait", "0"])
     try bench.expectRows(40_000, in: "t")
+  }
+
+  @Test("A claim ends what others have open of its input, but not in other databases")
+  func otherDatabases() throws {
+    guard let bench = try ServerBench(), let other = try ServerBench() else { return }
+    try bench.bench.write("a.csv", ServerBench.rows(1000))
+    _ = try bench.query("CREATE TABLE t (id int, text text)")
+    try bench.run(["a.csv"], Self.more)
+    let ending = LoadPlan.ending(
+      input: try bench.value("SELECT input FROM sheaf_input"), record: 301)
+    let name = try #require(ending.firstMatch(of: /LIKE ('[^']*')/)).output.1
+    // The same input, which another import is loading into a database of the same server.
+    nonisolated(unsafe) let idle = other
+    let wasEnded = Mutex(false)
+    let isOver = Mutex(false)
+    let batch = try Base.Thread(name: "batch") {
+      do {
+        _ = try idle.query("BEGIN; SET application_name = \(name); SELECT pg_sleep(4)")
+      } catch {
+        wasEnded.withLock { $0 = true }
+      }
+      isOver.withLock { $0 = true }
+    }
+    let isOpen = "SELECT count(*) FROM pg_stat_activity WHERE application_name = \(name)"
+    try bench.await(isOpen) { isOver.withLock { !$0 } }
+    try bench.run(["a.csv"], Self.more)
+    _ = try bench.query("UPDATE sheaf_input SET done = false; TRUNCATE t")
+    try bench.run(["a.csv"], Self.more)
+    _ = try bench.query(ending)
+    #expect(!isOver.withLock { $0 }, "it was over before the claims")
+    batch.join()
+    #expect(!wasEnded.withLock { $0 })
+    try bench.expectRows(1000, in: "t")
+  }
+
+  @Test("A renewal that arrives after the lease was given back keeps nobody out")
+  func lateRenewal() throws {
+    guard let bench = try ServerBench() else { return }
+    let session = ServerSession(
+      try ServerTarget(bench.address()), retrySeconds: 0, isStopping: { false },
+      isAbandoned: { false })
+    defer { session.close() }
+    let engine = try session.use { try ServerEngine.of($0) }
+    func claims(_ owner: String) -> InputClaims {
+      InputClaims(
+        CheckpointTables(schema: "public"), engine, target: "public.t", owner: owner,
+        batchRecords: 10, leaseSeconds: 600, session)
+    }
+    let input = ServerInput(key: "public.t < a", name: "a", size: 1, checksum: "0")
+    let (first, second) = (claims("first"), claims("second"))
+    try first.makeTables()
+    guard case .claimed(let claim) = try first.claim(input) else {
+      Issue.record("it is not claimed")
+      return
+    }
+    guard case .leased(owner: "first") = try second.claim(input) else {
+      Issue.record("two have it")
+      return
+    }
+    first.release(claim)
+    let renewed = try session.use { try $0.run(first.renewal(input)).last?.count }
+    #expect(renewed == 0)
+    guard case .claimed = try second.claim(input) else {
+      Issue.record("it is kept from others")
+      return
+    }
+    #expect(try session.use { try $0.run(second.renewal(input)).last?.count } == 1)
   }
 }

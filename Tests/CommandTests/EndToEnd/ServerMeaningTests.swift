@@ -68,4 +68,151 @@ import Testing
     let result = try bench.run(["a.csv"], ["--table", "t"] + more, status: .dataRefused)
     #expect(result.errorText.contains("--decimal"), "\(result.errorText)")
   }
+
+  private static let doubt = "'1.234' may be 1234 where other"
+
+  private static func notes(_ report: Report) -> String {
+    (0..<report["notes"].count).compactMap { report["notes"][$0].text }.joined(separator: "\n")
+  }
+
+  @Test(
+    "A point before three digits is no number where other columns, or other inputs, have decimal commas",
+    arguments: [
+      ["id;p;r\n1;1.234;1,5\n2;5.678;2,75\n"],
+      ["id;p\n1;1,5\n2;2,75\n", "id;p\n5;1.234\n6;2.750\n"],
+      ["id;p\n5;1.234\n6;2.750\n", "id;p\n1;1,5\n2;2,75\n"],
+    ])
+  func pointsBesideCommas(_ inputs: [String]) throws {
+    guard let bench = try ServerBench() else { return }
+    var names: [String] = []
+    for (number, csv) in inputs.enumerated() {
+      names.append("\(number).csv")
+      try bench.bench.write("\(number).csv", csv)
+    }
+    let report = try bench.report(names, ["--table", "t", "--create"])
+    #expect(Self.notes(report).contains(Self.doubt), "\(report)")
+    #expect(report["rejected"].int == 0)
+    #expect(try bench.value("SELECT pg_typeof(p) FROM t LIMIT 1") == "text")
+    #expect(try bench.value("SELECT count(*) FROM t WHERE p LIKE '1.234'") == "1")
+  }
+
+  @Test(
+    "Such a point is rejected in a column of numbers that is there, unless the user says what it is",
+    arguments: ["double precision", "numeric", "int"])
+  func pointsInColumns(_ type: String) throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id;p;r\n1;1.234;1,5\n2;5.678;2,75\n3;7;1,25\n")
+    _ = try bench.query("CREATE TABLE t (id int, p \(type), r double precision)")
+    let more = ["--table", "t", "--max-rejects", "2"]
+    let report = try bench.report(["a.csv"], more)
+    #expect(try bench.query("SELECT * FROM t") == [["3", "7", "1.25"]])
+    #expect(type == "int" || Self.notes(report).contains(Self.doubt), "\(report)")
+    #expect(try bench.bench.text("rejects.csv.reasons.jsonl").contains("--decimal"))
+    if type == "int" { return }
+    _ = try bench.query("TRUNCATE t")
+    try bench.run(["a.csv"], more + ["--types", "p:double"])
+    #expect(try bench.value("SELECT sum(p)::numeric FROM t") == "13.912")
+    _ = try bench.query("TRUNCATE t")
+    try bench.run(["a.csv"], more + ["--decimal", "comma", "--thousands", "."])
+    #expect(try bench.value("SELECT sum(p) FROM t") == "6919")
+  }
+
+  @Test("Points that other points explain are decimal points")
+  func clearPoints() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id;p\n1;1,5\n2;2,75\n")
+    try bench.bench.write("b.csv", "id;p\n5;1.234\n6;2.75\n")
+    try bench.bench.write("c.csv", "id;p;q\n7;3.125;0.5\n")
+    _ = try bench.report(["a.csv", "b.csv", "c.csv"], ["--table", "t", "--create"])
+    #expect(try bench.value("SELECT sum(p) FROM t") == "11.359")
+  }
+
+  @Test(
+    "Values of a table that is made are read by what its types were found with",
+    arguments: [
+      ("id,d\n1,25.08.18\n2,26.09.18\n3,03.08.18\n", "2018-08-25 2018-09-26 2018-08-03"),
+      ("id,d\n1,8/25/18\n2,9/26/18\n3,8/3/18\n", "2018-08-25 2018-09-26 2018-08-03"),
+      (
+        "id,d\n1,8/25/18 3:45 PM\n2,9/26/18 4:00 AM\n",
+        "2018-08-25 15:45:00+00 2018-09-26 04:00:00+00"
+      ),
+      ("id;d;r\n1;1,234;1.5\n2;5,678;2.75\n", "1234 5678"),
+      ("id;d;r\n1;1,234;1,5\n2;5,678;2,75\n", "1.234 5.678"),
+    ])
+  func created(_ csv: String, _ values: String) throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", csv)
+    let more = ["--table", "t", "--create"]
+    #expect(try bench.report(["a.csv"], more + ["--dry-run"])["rejected"].int == 0)
+    #expect(try bench.report(["a.csv"], more)["rejected"].int == 0)
+    let zone = "SET timezone = 'UTC'; "
+    let all = "SELECT string_agg(d::text, ' ' ORDER BY id) FROM t"
+    #expect(try bench.value(zone + all) == values)
+    // Into the table that is there now, and into columns of wider types.
+    #expect(try bench.report(["a.csv"], more)["rejected"].int == 0)
+    let wider = values.contains("-") ? "timestamp with time zone" : "double precision"
+    _ = try bench.query("TRUNCATE t; ALTER TABLE t ALTER d TYPE \(wider)")
+    #expect(try bench.report(["a.csv"], more)["rejected"].int == 0)
+  }
+
+  @Test("Dates whose day only later values show are text, and nothing is rejected")
+  func lateDates() throws {
+    guard let bench = try ServerBench() else { return }
+    let lines = (1...1500).map { "\($0),\($0 < 1400 ? "03/08/2018" : "25/08/2018")\n" }
+    try bench.bench.write("a.csv", "id,d\n" + lines.joined())
+    let report = try bench.report(["a.csv"], ["--table", "t", "--create"])
+    #expect(report["imported"].int == 1500, "\(report)")
+    #expect(try bench.value("SELECT d FROM t WHERE id = 1500") == "25/08/2018")
+  }
+
+  @Test(
+    "Words that are taken as null are noted",
+    arguments: ["--create", "int", "double precision", "numeric"])
+  func nullWords(_ type: String) throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id;p\n1;NA\n2;5\n3;NULL\n4;-\n")
+    if type != "--create" { _ = try bench.query("CREATE TABLE t (id int, p \(type))") }
+    let report = try bench.report(["a.csv"], ["--table", "t", "--create"])
+    #expect(Self.notes(report).contains("-, NA, NULL is taken as null"), "\(report)")
+    #expect(try bench.value("SELECT count(*) FROM t WHERE p IS NULL") == "3")
+    // In a column of texts they stay.
+    _ = try bench.query("CREATE TABLE u (id int, p text)")
+    let other = try bench.report(["a.csv"], ["--table", "u"])
+    #expect(Self.notes(other) == "")
+    #expect(try bench.value("SELECT count(*) FROM u WHERE p IS NULL") == "0")
+  }
+
+  @Test("A word is null beside whole numbers with commas, in a column of doubles")
+  func nullWordsAmongThousands() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id;p\n1;NA\n2;1,234,567\n")
+    _ = try bench.query("CREATE TABLE t (id int, p double precision)")
+    #expect(try bench.report(["a.csv"], ["--table", "t"])["rejected"].int == 0)
+    #expect(try bench.query("SELECT p FROM t ORDER BY id") == [[""], ["1234567"]])
+  }
+
+  @Test(
+    "A note says why a column is text that is made, and none does for one that is there",
+    arguments: ["1,234", "1,789 €", "03/08/2018", "03/08/18", "None\n2;5"])
+  func reasons(_ value: String) throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id;p\n1;\(value)\n")
+    let more = ["--table", "t", "--create"]
+    #expect(Self.notes(try bench.report(["a.csv"], more + ["--dry-run"])).contains("text"))
+    #expect(Self.notes(try bench.report(["a.csv"], more)).contains("text"))
+    #expect(!Self.notes(try bench.report(["a.csv"], more)).contains("text"))
+  }
+
+  @Test("A note says which inputs or values make a column text")
+  func mixtures() throws {
+    guard let bench = try ServerBench() else { return }
+    let lines = (1...1200).map { "\($0);\($0 == 1150 ? "x" : "7")\n" }
+    try bench.bench.write("a.csv", "id;p\n" + lines.joined())
+    try bench.bench.write("b.csv", "id;p\n1;7\n")
+    try bench.bench.write("c.csv", "id;p\n1;1,5\n2;2,5\n")
+    let late = try bench.report(["a.csv"], ["--table", "t", "--create"])
+    #expect(Self.notes(late).contains("because of a value at line 1151"), "\(late)")
+    let mixed = try bench.report(["b.csv", "c.csv"], ["--table", "u", "--create"])
+    #expect(Self.notes(mixed).contains("double (1,5), and int in the inputs before"), "\(mixed)")
+  }
 }
