@@ -85,10 +85,13 @@ enum DiffCommand {
   ) throws -> Snapshot {
     if let name { return try database.snapshot(at: VersionName(name)) }
     let isHalf = try ImportRuns.halves(database, table: table)
-    // An import that has not come to its end may have kept the version that readers still see.
+    let hasPending = try !new.pendingTables.isEmpty
     let kept = try database.keptVersions().last {
-      try $0.number < new.version && !isHalf($0.number)
-        && !TablePair.differing(database.snapshot(at: .number($0.number)), new).isEmpty
+      guard try $0.number < new.version && !isHalf($0.number) else { return false }
+      // The last import may have changed nothing. One that has not come to its end may have kept the version
+      // that readers still see, and so may a tag.
+      if $0.isAutomatic, !hasPending { return true }
+      return try !TablePair.differing(database.snapshot(at: .number($0.number)), new).isEmpty
     }
     guard let kept else {
       throw CommandError.usage(

@@ -242,7 +242,7 @@ enum ImportCommand {
       "Refuse an input whose last record has no line end, as one that was cut off may not have, before "
       + "that record is committed; otherwise it is noted")
   static let limit = Option<Int>(
-    "limit", .count, group: inputGroup, help: "Read at most N records")
+    "limit", .count, group: inputGroup, help: "Read at most N records of each input")
 
   // MARK: Records that do not fit
 

@@ -62,16 +62,18 @@ extension CommandError {
 
   /// A write, read or flush of an open file that failed.
   static func transfer(_ error: SystemError) -> CommandError {
-    let advice = error.isNoSpace ? againAdvice : ""
+    let advice = error.isNoSpace ? "; " + error.spaceAdvice + againAdvice : ""
     return CommandError(.inputOutput, error.description + advice)
   }
 
-  private static let againAdvice = "; free some space and run the command again"
+  private static let againAdvice = " and run the command again"
 
   /// The message without its advice, for a failure after which the command must not be run again.
   var messageWithoutAdvice: String {
-    message.hasSuffix(Self.againAdvice)
-      ? String(message.dropLast(Self.againAdvice.count)) : message
+    guard message.hasSuffix(Self.againAdvice), let advice = message.lastIndex(of: ";") else {
+      return message
+    }
+    return String(message[..<advice])
   }
 
   /// The report of an error that no command has turned into one of its own.

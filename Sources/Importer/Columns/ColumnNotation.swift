@@ -15,6 +15,8 @@ struct ColumnNotation {
   private(set) var missing: MissingValues?
   /// True when the values are texts even if they resemble another type.
   private(set) var keepsText = false
+  /// True when the values resemble ints, and are dates by a format that the user gave.
+  private(set) var hasDigitDates = false
   /// True when it is text because nothing says otherwise: neither the user nor the table.
   private(set) var isGuessedText = false
   /// A hint for the user about the column.
@@ -26,10 +28,12 @@ struct ColumnNotation {
   ///   - sample: the values of the first records.
   ///   - stored: the existing column, if it has values or a fixed type.
   ///   - isCompared: whether a rule compares it, so that later values do not change its type.
+  ///   - server: what the first records show, if the type is that of a server's column.
   /// - Throws: `ImportError.invalidOption`.
   init(
     _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool,
-    sample known: FieldSample.ColumnSample, stored: Column? = nil, isCompared: Bool = false
+    sample known: FieldSample.ColumnSample, stored: Column? = nil, isCompared: Bool = false,
+    server: ServerSpelling? = nil
   ) throws(ImportError) {
     let sample = known.fields
     let numbers = try Self.numbers(options)
@@ -62,17 +66,12 @@ struct ColumnNotation {
       return
     }
     if let strictType {
-      strictNotation =
-        try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
-        ?? (options.typedByServer.contains(name) ? finder.numbers(of: strictType, sample) : nil)
+      strictNotation = try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
       isTold =
         [.int, .double, .decimal].contains(strictType)
         ? numbers != nil
         : told.contains { !own.isEmpty || $0.pattern.hasTime == (strictType == .dateTime) }
-      if known.quotesEmptyFields, sample.contains([]) {
-        missing = MissingValues(emptyIn: Reading(strictType, strictNotation))
-        hint = missing?.note(name)
-      }
+      take(server, as: strictType, known, finder, name)
     } else if TelephoneNumber.areThese(sample) {
       keepsText = true
     } else if let missing = MissingValues(
@@ -85,12 +84,31 @@ struct ColumnNotation {
       }
     } else {
       candidates = finder.candidates(sample)
+      hasDigitDates =
+        candidates.contains { [.date, .dateTime].contains($0.reading.type) }
+        && Self.plainType(sample) == .int
       if candidates.isEmpty { hint = Self.hint(name, sample, isStored: stored != nil) }
     }
     guard isCompared, strictType == nil else { return }
     let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints) ?? .text
     isGuessedText = stored == nil && !keepsText && found == .text
     keep(stored?.reading ?? (keepsText ? .text : found), name)
+  }
+
+  /// Takes what the first records show beside the type.
+  private mutating func take(
+    _ server: ServerSpelling?, as type: ColumnType, _ sample: FieldSample.ColumnSample,
+    _ finder: NotationFinder, _ name: String
+  ) {
+    if let server {
+      strictNotation =
+        server.notation(beside: strictNotation) ?? finder.numbers(of: type, sample.fields)
+      (missing, hint) = (server.missing, server.hint)
+    }
+    guard missing == nil, sample.quotesEmptyFields, sample.fields.contains([]) else { return }
+    missing = MissingValues(emptyIn: Reading(type, strictNotation))
+    let notes = [hint, missing?.note(name)].compactMap(\.self)
+    hint = notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
   /// The type of a column that has date formats of its own.
@@ -405,6 +423,7 @@ extension ColumnTypes.State {
     strictNotation = notation.strictNotation
     refusesPoints = notation.refusesPoints
     begin(notation.candidates)
-    if notation.keepsText, strictType == nil { takeAsText() }
+    // By their classes alone, such dates would be ints.
+    if notation.keepsText || notation.hasDigitDates, strictType == nil { takeAsText() }
   }
 }

@@ -28,6 +28,15 @@ struct MisfitReason: CustomStringConvertible {
     }
   }
 
+  /// The options that would read a date with two digits for the year.
+  private static func shortDate(_ field: [UInt8]) -> String {
+    let possible = ShortDates([field.withoutBlanks])?.possible ?? []
+    guard let first = possible.first else { return "" }
+    let others = possible.dropFirst().map { " or '\($0)'" }.joined()
+    let ending = field.contains(0x3A) ? ", with the time behind it," : ""
+    return "; --date-format '\(first)'\(others)\(ending) reads it"
+  }
+
   /// The option that would read it.
   private static func hint(_ type: ColumnType, _ field: [UInt8]) -> String {
     field.withUnsafeBytes { field in
@@ -42,8 +51,10 @@ struct MisfitReason: CustomStringConvertible {
             + "--date-format"
         }
         let certain = KnownFormats.dates + KnownFormats.dateTimes
-        let format = certain.first { $0.pattern.reads(field) }
-        return format.map { "; --date-format '\($0.text)' reads it" } ?? ""
+        if let format = certain.first(where: { $0.pattern.reads(field) }) {
+          return "; --date-format '\(format.text)' reads it"
+        }
+        return shortDate(Array(field))
       case .int, .double, .decimal:
         for style in [
           NumberStyle(decimal: .point, thousands: 0x2C),

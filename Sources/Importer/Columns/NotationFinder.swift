@@ -36,8 +36,7 @@ struct NotationFinder {
     var classes: TypeSet = []
     for field in fields { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
     guard classes.contains(.text) || (!fields.isEmpty && classes.inferredType == .text) else {
-      // Numbers that the user declared to be dates, such as 20180803.
-      return classes.inferredType == .int && !toldFormats.isEmpty ? dates(fields) : []
+      return classes.inferredType == .int ? digitDates(fields) : []
     }
     for find in [
       dates, { shortDates($0) }, times, bools,
@@ -74,6 +73,15 @@ struct NotationFinder {
   }
 
   // MARK: Dates
+
+  /// Whole numbers that the user declared to be dates, such as `20180803`. All have as many digits, since
+  /// `11111` may be many days.
+  private func digitDates(_ fields: [[UInt8]]) -> [ReadingCandidate] {
+    guard !toldFormats.isEmpty, fields.allSatisfy({ $0.count == fields.first?.count }) else {
+      return []
+    }
+    return dates(fields)
+  }
 
   /// The formats that occurred, for each order of day and month.
   private struct Found {

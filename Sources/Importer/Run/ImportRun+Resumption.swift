@@ -76,7 +76,9 @@ extension ImportRun {
     resumed(file, checkpoint, isComplete: true)
     truncationIsDue = false
     if checkpoint.input.name != file.key { noteTwin(file, checkpoint, isLeftOut: true) }
-    if checkpoint.given != 0, checkpoint.given != given { passedWithOthers.append(file.name) }
+    if checkpoint.given != 0, !OptionsDigest(options: options).makeTheSame(as: checkpoint.given) {
+      passedWithOthers.append(file.name)
+    }
     try noteShortage(file, checkpoint.rejects)
     if let rejects { rejectFiles.add(checkpoint, to: rejects) }
   }

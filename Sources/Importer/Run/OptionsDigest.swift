@@ -62,6 +62,17 @@ struct OptionsDigest {
     return max(1, Int(Checksum.of(writer.bytes) & 0xFFFF_FFFF))
   }
 
+  /// Returns whether these options make of an input's records what the options of a digest made of them:
+  /// `--delete-missing` deletes only what an input does not have.
+  ///
+  /// - Parameter other: the `given` of an earlier import.
+  func makeTheSame(as other: Int) -> Bool {
+    if other == given { return true }
+    var deleting = options
+    deleting.deletesMissing = true
+    return OptionsDigest(options: deleting).given == other
+  }
+
   /// A note about inputs that are left out although these options may make something else of their records.
   static func notes(ofOthers inputs: [String]) -> [String] {
     guard let first = inputs.first else { return [] }

@@ -354,6 +354,41 @@ import Testing
   }
 
   /// One entry, with the value that has gone and the one that has come, each as its column's type has it.
+  @Test("Nights that changed nothing differ from nothing, and a tag hides no night")
+  func unchangedNights() throws {
+    let bench = try Workbench()
+    func night(_ text: String, _ more: [String] = [], status: Command.ExitStatus = .done) throws {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", "t", "--key", "k", "--on-conflict",
+          "update",
+        ] + more, input: "k,v\n\(text)", status: status)
+    }
+    func summary() throws -> String {
+      try bench.run(["diff", bench.database, "--format", "csv"]).outputText
+    }
+    try night("1,a\n2,a\n")
+    try bench.run(["keep", bench.database, "--versions", "2"])
+    try night("1,b\n2,a\n")
+    let changed = try summary()
+    #expect(changed.contains("t,changed,1,v,a,b"))
+    try bench.run(["tag", bench.database, "good"])
+    #expect(try summary() == changed)
+    // What is still pending is not seen: the last night that was is told.
+    let pending = ["--publish", "end", "--batch-size", "1"]
+    try night("2,c\n3,x,y\n", pending, status: .dataRefused)
+    #expect(try summary() == changed)
+    let header = try #require(changed.split(separator: "\n").first)
+    for _ in 1...3 {
+      try night("1,b\n2,a\n", pending)
+      #expect(try summary() == header + "\n")
+    }
+    for _ in 1...3 {
+      try night("1,b\n2,a\n")
+      #expect(try summary() == header + "\n")
+    }
+  }
+
   @Test("A column that was dropped and came back is one")
   func replacedColumn() throws {
     let bench = try Workbench()

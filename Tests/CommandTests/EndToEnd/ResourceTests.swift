@@ -63,6 +63,7 @@ import Testing
         environment: ["SHEAF": SheafProcess.program()])
       #expect(result.status == 74, "\(String(describing: result.signal)) \(result.errorText)")
       #expect(result.errorText.contains("File too large"), "\(result.errorText)")
+      #expect(result.errorText.contains("allow larger files (ulimit -f)"))
     }
     #expect(!bench.names().contains("out.csv"))
     try bench.run(["check", bench.database])

@@ -44,6 +44,33 @@ import Testing
     #expect(try values(bench) == ["\"\(date)\"", "\"\(other)\""])
   }
 
+  @Test("Digits are dates where a format for all columns says so, until one of them is none")
+  func digitDates() throws {
+    let bench = try Workbench()
+    let format = ["--date-format", "%Y%m%d"]
+    _ = try load(bench, ["20180607", "20190708"], format)
+    #expect(try values(bench) == ["\"2018-06-07\"", "\"2019-07-08\""])
+    // The next night needs no option; a number that is none is kept as it is spelled.
+    _ = try load(bench, ["20200101"])
+    #expect(try values(bench).last == "\"2020-01-01\"")
+    let report = try load(bench, ["20200102", "77"], format)
+    #expect(report.outputText.contains("column 'v' was date and is text now"))
+    #expect(try values(bench).suffix(2) == ["\"20200102\"", "\"77\""])
+    // Numbers of other lengths, and those that are no days, are numbers, as in a table that has them.
+    for numbers in [["20180607", "180607"], ["20180607", "20181399"], ["1", "2"]] {
+      let bench = try Workbench()
+      _ = try load(bench, numbers, format + ["--date-format", "%y%m%d"])
+      #expect(try values(bench) == numbers)
+      _ = try load(bench, ["20180608"], format)
+      #expect(try values(bench).last == "20180608")
+    }
+    let late = try Workbench()
+    let days = (0..<1500).map { "201801\(10 + $0 % 20)" }
+    let widened = try load(late, days + ["5"], format)
+    #expect(widened.outputText.contains("column 'v' was date and is text now"))
+    #expect(try values(late).count == 1501)
+  }
+
   @Test(
     "Amounts and shares are spelled as --decimal and --thousands say",
     arguments: [

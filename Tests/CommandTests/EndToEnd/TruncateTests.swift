@@ -167,5 +167,10 @@ import Testing
     #expect(try bench.export("--no-header") == "1\n2\n")
     let again = try bench.report(words + ["--delete-missing", "--resume"])
     #expect(again["read"].int == 0 && again["batches"].int == 0)
+    // Without it the same records would be there.
+    let plain = try bench.report(words + ["--resume"])
+    #expect(plain["notes"].count == 0, "\(plain["notes"])")
+    let other = try bench.report(words + ["--resume", "--null", "1"])
+    #expect(other["notes"].count == 1)
   }
 }

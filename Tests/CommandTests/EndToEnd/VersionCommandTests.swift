@@ -152,6 +152,26 @@ import Testing
     #expect(try load(bench, users("6"), ["--resume"])["read"].int == 0)
   }
 
+  @Test(
+    "A moment between the first keep or tag and the next night finds what there was",
+    arguments: [["keep", "--versions", "5"], ["tag", "first"]])
+  func momentAfterTheFirstKeep(words: [String]) throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"))
+    try bench.run([words[0], bench.database] + words.dropFirst())
+    let newest = try #require(versions(bench).last)
+    let time = try #require(newest["time"].text)
+    #expect(newest["run"].text ?? "" == "")
+    #expect(try names(bench, "--at", time) == "id,name\n7,name 7 a\n")
+    System.sleep(milliseconds: 1100)
+    _ = try load(bench, users("b"))
+    #expect(try versions(bench).last?["time"].text != time)
+    if words[0] == "tag" { return }
+    #expect(try names(bench, "--at", time) == "id,name\n7,name 7 a\n")
+    try bench.run(["undo", bench.database, "--to", time])
+    #expect(try names(bench) == "id,name\n7,name 7 a\n")
+  }
+
   /// The time of a night, or a later one, stands for the version that the night made: nothing is
   /// undone.
   @Test func backToTheNewest() throws {

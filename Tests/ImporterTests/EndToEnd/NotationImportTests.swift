@@ -323,14 +323,16 @@ import Testing
   @Test("Given types reject values that do not fit")
   func strictTypes() throws {
     let folder = try ImportFolder()
-    let csv = "d;n;b\n3 August 2018;1;yes\nsoon;2;1\n04/08/2018;1.5;maybe\n2018-08-05;3;N\n"
+    let csv =
+      "d;n;b\n3 August 2018;1;yes\nsoon;2;1\n04/08/2018;1.5;maybe\n2018-08-05;3;N\n25.08.18;4;no\n"
     let reasons = Reasons()
     let report = try folder.importCSV(csv) {
       $0.types = .named(["d": .date, "n": .int, "b": .bool])
       $0.maxRejects = .unlimited
       $0.onReject = { reasons.add($0) }
     }
-    #expect((report.imported, report.rejected) == (2, 2))
+    #expect((report.imported, report.rejected) == (2, 3))
+    #expect(reasons.all[2].hasSuffix("; --date-format '%d.%m.%y' reads it"), "\(reasons.all)")
     #expect(try folder.exportText() == "d,n,b\n3 August 2018,1,yes\n2018-08-05,3,N\n")
     #expect(reasons.all[0].contains("'soon' in column 'd' is not a date; expected a date like"))
     #expect(reasons.all[1].contains("'04/08/2018' in column 'd' is not a date"))
