@@ -20,6 +20,7 @@ let engineThreadTests = [
   "Versions",
   "Database/AsyncWriteTests.swift", "Database/ConnectionTests.swift",
   "Database/ListenerTests.swift", "Database/AllPlaces.swift", "Faults/TinyLimits.swift",
+  "Database/ReplacedFileTests.swift",
   "Database/WatcherTests.swift", "Transactions/WriterTests.swift",
 ]
 let importerThreadTests = [
