@@ -53,6 +53,16 @@ import Testing
     try bench.run(["a.csv"], more + ["--resume"])
   }
 
+  @Test("Numbers are found beside a word for which a file's column would be text")
+  func besideWords() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "p;x\n1,234.5;a\nNone;b\n2,000.5;c\n")
+    _ = try bench.query("CREATE TABLE t (p double precision, x text)")
+    let report = try bench.report(["a.csv"], ["--table", "t", "--max-rejects", "1"])
+    #expect(report["rejected"].int == 1, "\(report)")
+    #expect(try bench.value("SELECT sum(p) FROM t") == "3235")
+  }
+
   @Test(
     "Numbers that may mean two things are refused, and so are those of a type that the user gave",
     arguments: [

@@ -137,9 +137,19 @@ struct ReplacedFileTests {
     try database.close()
   }
 
-  @Test("A process may have hundreds of files open, and one file as often")
+  /// The addresses that the process has reserved, in GiB; 0 where the system does not tell.
+  private func reservedAddresses() throws -> Int {
+    if isUnsupported() { return 0 }
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmSize:") }
+    return (line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first)
+      .flatMap { Int($0) }.map { $0 >> 20 } ?? 0
+  }
+
+  @Test("A process may have hundreds of files open, which leave addresses for others")
   func many() throws {
     let folder = TemporaryFolder()
+    let before = try reservedAddresses()
     var databases: [Database] = []
     for number in 0..<180 {
       let database = try filled(folder.path("\(number).sheaf"))
@@ -148,6 +158,7 @@ struct ReplacedFileTests {
     }
     for (number, database) in databases.enumerated() {
       #expect(try database.snapshot().table("t").count == 1, "\(number)")
+      if number == 0 { #expect(try reservedAddresses() - before < 180 * 64) }
       try database.close()
     }
   }
