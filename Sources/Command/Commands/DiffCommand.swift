@@ -85,12 +85,12 @@ enum DiffCommand {
   ) throws -> Snapshot {
     if let name { return try database.snapshot(at: VersionName(name)) }
     let isHalf = try ImportRuns.halves(database, table: table)
-    let hasPending = try !new.pendingTables.isEmpty
+    let ended = try ImportRuns.list(new, table: table).last { $0.status == .complete }?.version ?? 0
     let kept = try database.keptVersions().last {
       guard try $0.number < new.version && !isHalf($0.number) else { return false }
       // The last import may have changed nothing. One that has not come to its end may have kept the version
       // that readers still see, and so may a tag.
-      if $0.isAutomatic, !hasPending { return true }
+      if $0.isAutomatic, $0.number < ended { return true }
       return try !TablePair.differing(database.snapshot(at: .number($0.number)), new).isEmpty
     }
     guard let kept else {

@@ -151,6 +151,9 @@ extension Database {
     return try translatingErrors(path) {
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
       defer { NestingGuard.leave(nesting) }
+      // `close` waits for it.
+      try addTransaction()
+      defer { removeTransaction() }
       let turn = try enterQueue()
       do {
         let parts = try parts

@@ -378,6 +378,13 @@ import Testing
     let pending = ["--publish", "end", "--batch-size", "1"]
     try night("2,c\n3,x,y\n", pending, status: .dataRefused)
     #expect(try summary() == changed)
+    try bench.run(["import", "--into", bench.database, "--table", "t", "--abandon"])
+    #expect(try summary() == changed)
+    // Another table's import that has not come to its end is no matter.
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "b"] + pending, input: "k\n1\n2,x\n",
+      status: .dataRefused)
+    #expect(try summary() == changed)
     let header = try #require(changed.split(separator: "\n").first)
     for _ in 1...3 {
       try night("1,b\n2,a\n", pending)
@@ -386,6 +393,8 @@ import Testing
     for _ in 1...3 {
       try night("1,b\n2,a\n")
       #expect(try summary() == header + "\n")
+      let own = try bench.run(["diff", bench.database, "--format", "csv", "--table", "t"])
+      #expect(own.outputText == header + "\n")
     }
   }
 

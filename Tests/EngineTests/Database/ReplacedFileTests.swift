@@ -137,6 +137,36 @@ struct ReplacedFileTests {
     try database.close()
   }
 
+  @Test("Closing waits for a compaction of another thread")
+  func closing() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("a.sheaf")
+    let first = try filled(path)
+    try add(first, 1)
+    try first.close()
+    // It has written nothing, so that closing takes no turn among the writers.
+    let database = try Database.open(path)
+    let state = AtomicWord.allocate()
+    defer { state.deallocate() }
+    let thread = Thread {
+      try? database.close()
+      _ = state.raise(to: 2)
+    }
+    var wasClosed = false
+    let result = try database.compact {
+      if state.raise(to: 1) {
+        thread.start()
+        System.sleep(milliseconds: 200)
+        wasClosed = state.load() == 2
+      }
+      return false
+    }
+    #expect(result.decision == .compacted && state.load() > 0 && !wasClosed)
+    while state.load() < 2 { System.sleep(milliseconds: 1) }
+    #expect(throws: EngineError.self) { try database.snapshot() }
+    if !isUnsupported() { #expect(try open(in: folder) == []) }
+  }
+
   /// The addresses that the process has reserved, in GiB; 0 where the system does not tell.
   private func reservedAddresses() throws -> Int {
     if isUnsupported() { return 0 }
