@@ -66,24 +66,33 @@ extension Database {
     try trimInNesting(tellsUse: true)?.use ?? fileUse()
   }
 
+  /// `trim`, which finds the free pages by reading all nodes if a failed transaction has left no map of them.
+  ///
+  /// - Complexity: O(nodes) then.
+  /// - Throws: as `trim`; `EngineError.damaged`.
+  func trimAfterFailure() throws { _ = try trimInNesting(walks: true) }
+
   /// Nil for a handle that has not written.
-  private func trimInNesting(tellsUse: Bool = false) throws -> (isDone: Bool, use: FileUse?)? {
+  private func trimInNesting(
+    tellsUse: Bool = false, walks: Bool = false
+  ) throws -> (isDone: Bool, use: FileUse?)? {
     try translatingErrors(path) {
-      guard lock.withLock({ shared.hasWritten }) else { return nil }
+      guard walks || lock.withLock({ shared.hasWritten }) else { return nil }
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
       defer { NestingGuard.leave(nesting) }
-      return try tidyUp(parts, tellsUse: tellsUse)
+      return try tidyUp(parts, tellsUse: tellsUse, walks: walks)
     }
   }
 
-  /// - Parameter tellsUse: whether to return the use of the file's bytes, at the cost of one test for each
-  ///   page.
+  /// - Parameters:
+  ///   - tellsUse: whether to return the use of the file's bytes, at the cost of one test for each page.
+  ///   - walks: whether to make the map of the file's pages anew where it is lost.
   private func tidyUp(
-    _ parts: FileParts, tellsUse: Bool
+    _ parts: FileParts, tellsUse: Bool, walks: Bool = false
   ) throws -> (isDone: Bool, use: FileUse?) {
     try parts.pipeline.makeDurable()
     do {
-      return (true, try tidyUpInTurn(parts, tellsUse: tellsUse))
+      return (true, try tidyUpInTurn(parts, tellsUse: tellsUse, walks: walks))
     } catch {
       switch error {
       case CoordinationError.held, EngineError.cancelled: break
@@ -105,7 +114,9 @@ extension Database {
   }
 
   /// - Returns: the use of the file's bytes; nil when another handle may have written.
-  private func tidyUpInTurn(_ parts: FileParts, tellsUse: Bool) throws -> FileUse? {
+  private func tidyUpInTurn(
+    _ parts: FileParts, tellsUse: Bool, walks: Bool
+  ) throws -> FileUse? {
     let turn = try enterQueue(waiting: lock.withLock { shared.tidyingWaiting })
     defer { queue.leave(turn) }
     // An earlier compaction may have replaced the parts.
@@ -116,7 +127,7 @@ extension Database {
       // Before truncation, since the other slot may name a version that reaches beyond the new end.
       try parts.pipeline.mirrorSlot()
       // Restoring trees has dropped the map.
-      if !isFresh, memory.space == nil, memory.hasRestored {
+      if !isFresh, memory.space == nil, memory.hasRestored || walks {
         memory.space = try freshSpace(base, parts)
       }
       if !isFresh, let space = memory.space, space.version == base.version {

@@ -134,12 +134,15 @@ private final class OnlineCompaction {
           throw End.held
         }
       } catch {
+        hasGrown = true
         state.abandon()
         throw error
       }
       if isWorthIt(result) {
-        if state.isChanged { hasCommitted = true }
+        let isChanged = state.isChanged
+        hasGrown = hasGrown || isChanged
         _ = try state.commit(.full, nil)
+        if isChanged { hasCommitted = true }
       } else {
         if state.isChanged { hasGrown = true }
         state.abandon()
@@ -267,7 +270,7 @@ private final class OnlineCompaction {
   private func cut(waits: Bool) throws {
     guard hasCommitted || hasGrown else { return }
     while true {
-      try database.trim()
+      try database.trimAfterFailure()
       let parts = try database.parts
       let newest = parts.pipeline.visible()
       guard waits, try parts.storage.length() > Int(clamping: newest.end) else { return }

@@ -32,7 +32,9 @@ struct SortedWindows {
 
   func read(withKeys: Bool, _ body: (ResultWindow) throws -> Void) throws {
     var start = 0
-    var size = Self.windowRows
+    // A null takes as much as any field's place.
+    let rowBytes = MemoryLayout<TextSpan>.stride * max(1, reader.columnCount)
+    var size = max(1, min(Self.windowRows, limits.windowBytes / rowBytes))
     while start < places.count {
       let rows = start..<min(start + size, places.count)
       do {

@@ -59,9 +59,15 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: Sendable {
       throw EngineError.foreign(what: "a reference", expected: "database")
     }
     guard let snapshot = pin.take() else { throw EngineError.referenceResolved }
-    try session.moveOn(to: snapshot)
-    guard let type = Confined.self as? any Referable.Type else { return nil }
-    return try type.resolve(referent, in: session) as? Confined
+    do {
+      try session.moveOn(to: snapshot)
+      guard let type = Confined.self as? any Referable.Type else { return nil }
+      return try type.resolve(referent, in: session) as? Confined
+    } catch {
+      // It can be resolved once the reason is gone.
+      pin.putBack(snapshot)
+      throw error
+    }
   }
 }
 
@@ -72,6 +78,8 @@ private final class ReferencePin: @unchecked Sendable {
   private var snapshot: Snapshot?
 
   init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+
+  func putBack(_ taken: Snapshot) { lock.withLock { snapshot = taken } }
 
   func take() -> Snapshot? {
     lock.withLock {
@@ -87,7 +95,8 @@ extension Session {
   ///
   /// - Returns: nil when the object or the table was deleted meanwhile.
   /// - Throws: `EngineError.referenceResolved` the second time; `.foreign` for a reference of another
-  ///   database, which can still be resolved there; `.wrongThread`, `.closed`, `.damaged`.
+  ///   database; `.wrongThread`, `.closed`, `.damaged`. After any other error than the first it can still be
+  ///   resolved.
   public func resolve<Confined: ThreadConfined>(
     _ reference: ThreadSafeReference<Confined>
   ) throws -> Confined? {
@@ -98,12 +107,16 @@ extension Session {
   func moveOn(to other: Snapshot) throws {
     guard transaction == nil, snapshot.version < other.version else { return }
     if try database.newestVersion > other.version, !isDelivering {
-      try refresh()
-    } else {
-      // The other version may not be durable yet; the newest version for others is then older.
-      look(at: other)
-      deliver()
+      do {
+        try refresh()
+        return
+      } catch EngineError.busy {
+        // There is no place for one more held version: the other version is held already.
+      }
     }
+    // The other version may not be durable yet; the newest version for others is then older.
+    look(at: other)
+    deliver()
   }
 }
 

@@ -8,7 +8,7 @@ import Base
 /// A newer block's content for a row replaces that of older ones. So a change adds a small block, and merges
 /// the existing ones that are no larger: see `OpenOverlay`.
 ///
-/// Thread rule: confined, like the bytes it reads.
+/// Thread rule: confined, like the bytes it reads, until `prepareForThreads`.
 package final class Overlay {
   /// The most blocks on top of each other.
   package static let mostBlocks = 8
@@ -34,6 +34,13 @@ package final class Overlay {
   /// How often a single row was looked up.
   private var asked = 0
   private static let fewRows = 64
+
+  /// Computes what reading many rows would compute at first. Afterwards reading changes nothing here: any
+  /// number of threads may do it at the same time.
+  package func prepareForThreads() {
+    _ = changed.count
+    asked = max(asked, Self.fewRows)
+  }
 
   package var deletedCount: Int { deleted.count }
   package var changedCount: Int { changed.count }

@@ -4,7 +4,8 @@ import Engine
 ///
 /// Thread rule: passed from the thread that walks the table to the one that writes the rows.
 struct TablePiece: @unchecked Sendable {
-  // @unchecked: leaves are only read, and their version is held until all are written.
+  // @unchecked: leaves are only read, overlays were prepared for it, and their version is held until all are
+  // written.
   fileprivate struct Part {
     let leaf: Leaf
     let chosen: RowBits
@@ -57,6 +58,7 @@ struct TablePieces {
   mutating func add(
     _ leaf: Leaf, _ chosen: RowBits, _ put: (TablePiece) -> Bool
   ) -> Bool {
+    leaf.overlay?.prepareForThreads()
     // Of a leaf that is longer than a piece; stored bytes count as if all rows had as many.
     let byBytes = Self.bytes * max(leaf.rowCount, 1) / max(leaf.cluster.byteCount, 1)
     let rows = max(min(rowLimit, byBytes), 1)

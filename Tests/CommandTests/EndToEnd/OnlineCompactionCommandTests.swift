@@ -1,6 +1,7 @@
 import Base
 import Engine
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Command
@@ -30,6 +31,42 @@ import Testing
         "--quiet", "--batch-size", "40", "--compact", "never",
       ], input: rows("a", 1...count))
     return bench
+  }
+
+  @Test(
+    "A disk without room for the first transaction is told of, and the file is no longer than before"
+  )
+  func fullDisk() throws {
+    #if os(Linux)
+      // Clusters that are small, and no free page.
+      let filled = try Workbench()
+      var random = SplitMix64(seed: 3)
+      let text =
+        "id,t\n"
+        + (1...6000).map { "\($0),\(UInt64.random(in: 0 ... .max, using: &random))\n" }.joined()
+      try filled.run(
+        [
+          "import", "-", "--into", filled.database, "--batch-size", "300", "--compact", "never",
+          "--quiet",
+        ], input: text)
+      let bytes = try filled.read("t.sheaf")
+      var refused = 0
+      // The lock file takes 140.
+      for spare in stride(from: 144, through: 400, by: 32) {
+        guard let disk = try SmallDisk(kilobytes: bytes.count / 1024 + spare) else { return }
+        let bench = try Workbench(root: disk.path)
+        try Data(bytes).write(to: URL(fileURLWithPath: bench.database))
+        let result = try SheafProcess.run([
+          "compact", bench.database, "--online", "--report", "json",
+        ])
+        let size = try System.status(path: bench.database).size
+        #expect(size <= bytes.count, "\(spare): \(result.outputText)")
+        #expect([0, 74].contains(result.status), "\(spare): \(result)")
+        if result.status == 74 { refused += 1 }
+        try bench.run(["check", bench.database])
+      }
+      #expect(refused > 0)
+    #endif
   }
 
   @Test("A compaction in use leaves a reader its version")

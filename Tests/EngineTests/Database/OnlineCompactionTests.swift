@@ -418,10 +418,12 @@ struct OnlineCompactionCrowdTests {
       for _ in 0..<12 { try change(database, &changes, &model, steps: 6) }
       storage.fail(after: number, code: code)
       var isPoisoned = false
+      let before = try database.newestVersion
       do {
         let result = try database.compactInUse(.tiny, waiting: Waiting(seconds: 0))
         // A full disk is not a failure of the file.
         if storage.failure != nil { #expect(code == 28 && result.reason != nil) }
+        #expect((result.decision == .skippedNoSpace) == (try database.newestVersion == before))
       } catch EngineError.poisoned {
         isPoisoned = true
       } catch EngineError.system(_) {

@@ -92,6 +92,20 @@ struct SnapshotLimitTests {
     try withExtendedLifetime(held) { try database.close() }
   }
 
+  @Test("A reference is resolved at its own version, which is held already")
+  func reference() throws {
+    let (old, other) = try (database.session(), database.session())
+    try database.write { try $0.table("t").update(1, ["n": .int(1)]) }
+    try other.refresh()
+    let object = try #require(try other.object(in: "t", key: 1))
+    let reference = try ThreadSafeReference(to: object)
+    try database.write { try $0.table("t").update(1, ["n": .int(2)]) }
+    let held = try all()
+    let resolved = try #require(try old.resolve(reference))
+    #expect(try resolved["n"] == .int(1) && old.version == other.version)
+    withExtendedLifetime(held) {}
+  }
+
   /// The session's commit succeeds, although it cannot read it yet.
   @Test("A session's commit stands, and it sees it once there is room")
   func sessions() throws {
