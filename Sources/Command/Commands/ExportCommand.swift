@@ -48,7 +48,7 @@ enum ExportCommand {
         meaning: "Two columns of the first ten objects, as CSV."),
       .init(
         command: "sheaf export apps.sheaf --format jsonl --output apps.jsonl",
-        meaning: "One JSON object a line; numbers stay numbers, null is null."),
+        meaning: "One JSON object a line; numbers stay numbers, null is null, and so is NaN."),
       .init(
         command: "sheaf export apps.sheaf --where 'Rating >= 4.5' --output good.csv",
         meaning: "The objects that match, as CSV."),

@@ -19,7 +19,8 @@ enum ImportCommand {
   static let truncate = Flag(
     "truncate", group: databaseGroup,
     help:
-      "Empty the table first; with --resume, unless this input's import has begun. Readers see the old "
+      "Empty the table first; with --resume, unless it has nothing but what an import of these inputs with "
+      + "--truncate has begun, or has completed and no input has changed since. Readers see the old "
       + "table or the new one, and whatever goes wrong leaves the old one, as --publish end has it, which "
       + "this implies; --resume goes on with what is pending. With --publish batches all inputs are one "
       + "transaction. With --batch-size and without --publish end, and into a server, which needs "

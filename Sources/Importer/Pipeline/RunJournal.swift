@@ -173,6 +173,11 @@ final class RunJournal {
     return parts(runs.dropLast(), undone: undone).first?.base ?? last.base
   }
 
+  /// When the last import of these inputs came to its end; nil if none is known.
+  func lastEnd(_ newest: Snapshot) throws -> DateTime? {
+    try ImportRuns.list(newest, table: table).last { isSame($0) && $0.status == .complete }?.noted
+  }
+
   /// Returns whether an earlier run had the same inputs, as far as it reached them.
   private func isSame(_ run: RunEntry) -> Bool {
     run.table == table && run.inputCount == paths.count

@@ -146,7 +146,7 @@ struct InputClaims {
   ///
   /// - Parameters:
   ///   - table: quoted.
-  ///   - unlessBegun: true: do nothing when one of the inputs is known.
+  ///   - unlessBegun: true: do nothing when these inputs, and no others of this table, are known.
   /// - Throws: `ServerError`, of the kind `busy` when another process is importing into the table.
   func beginEmptied(_ inputs: [ServerInput], _ table: String, unlessBegun: Bool) throws {
     let keys = inputs.map(key).joined(separator: ", ")
@@ -155,8 +155,12 @@ struct InputClaims {
       try connection.run(
         begin + "LOCK TABLE \(tables.input) IN SHARE ROW EXCLUSIVE MODE")
       let known = try connection.run(
-        "SELECT 1 FROM \(tables.input) WHERE input IN (\(keys)) LIMIT 1")
-      if unlessBegun, known.last?.count == 1 { return connection.rollBack() }
+        "SELECT count(CASE WHEN input IN (\(keys)) THEN 1 END), count(CASE WHEN input NOT IN (\(keys)) "
+          + "AND target = \(SQLText.literal(target)) THEN 1 END) FROM \(tables.input)"
+      ).last?.rows.first
+      if unlessBegun, known?[0] == "\(Set(inputs.map(\.key)).count)", known?[1] == "0" {
+        return connection.rollBack()
+      }
       let others = try connection.run(
         "SELECT i.name, l.owner FROM \(tables.input) i JOIN \(tables.lease) l USING (input) WHERE i.target = "
           + "\(SQLText.literal(target)) AND NOT i.done AND l.until >= clock_timestamp() AND l.owner <> "

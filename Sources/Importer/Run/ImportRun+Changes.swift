@@ -34,11 +34,13 @@ extension ImportRun {
       var counts = ImportReport.Changes(path: file.path)
       let base = try transaction?.journal.finishedBase(newest, isNothingToDo: report.isNothingToDo)
       if base == nil, report.isNothingToDo {
+        if try isWritten(file, newest) { return }
         throw ImportError.changesNotWritten(
           path: file.path,
           cause:
             "these inputs were imported before, and others have come since: sheaf diff --from --to tells "
-            + "what that import has changed, as long as its versions are kept; the file is as it was"
+            + "what that import has changed, as long as its versions are kept; once that is settled, touch "
+            + "\(ShellWord.quoted(file.path)), and it is left as it is"
         )
       }
       if let base, base != newest.version {
@@ -49,14 +51,29 @@ extension ImportRun {
     } catch let error as ImportError {
       throw error
     } catch EngineError.noSuchVersion(let name, _, _) {
+      if try isWritten(file, database.snapshot()) { return }
       throw ImportError.changesNotWritten(
         path: file.path,
         cause:
           "version \(name), from before the import, is not kept: it was begun without --changes and "
-          + "--keep-versions, or somebody has let go of it")
+          + "--keep-versions, or somebody has let go of it; once what has changed is settled otherwise, "
+          + "touch \(ShellWord.quoted(file.path)), and runs with nothing to do leave it as it is")
     } catch {
       throw ImportError.changesNotWritten(path: file.path, cause: "\(error)")
     }
+  }
+
+  /// Whether there was nothing to do, and the file is not older than the end of the import that had: then it
+  /// has that import's changes, or somebody has settled what became of them.
+  private mutating func isWritten(_ file: ChangesFile, _ newest: Snapshot) throws -> Bool {
+    guard report.isNothingToDo, let end = try transaction?.journal.lastEnd(newest),
+      let present = try System.statusIfPresent(path: file.path),
+      // Some file systems know whole seconds only.
+      present.modified / 1_000_000_000 >= end.microsecondsSince1970 / 1_000_000
+    else { return false }
+    report.notes.append(
+      "\(file.path) is left as it is: nothing has changed since the import that ended at \(end)")
+    return true
   }
 
   /// Counts and writes the objects that differ.

@@ -42,6 +42,10 @@ extension ImportRun {
         "\(what): it is dropped, and all inputs are read anew, since \(file.name) has changed")
       return
     }
+    if options.truncate, let obstacle = try obstacle(memory, nil) {
+      report.notes.append("\(what): it is dropped, and all inputs are read anew, since \(obstacle)")
+      return
+    }
     if options.deletesMissing, let other = try others(in: memory).first {
       // Its objects would stay although no input has them.
       report.notes.append(

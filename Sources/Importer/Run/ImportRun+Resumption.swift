@@ -162,34 +162,84 @@ extension ImportRun {
     return .fresh
   }
 
-  /// True when the last import that changed the table was of exactly these inputs, in this order.
-  private var isLastRun: Bool {
-    get throws {
-      guard let transaction,
-        let last = try ImportRuns.list(transaction.database.snapshot(), table: tableName).last
-      else { return false }
-      // The list is incomplete when there are many inputs.
-      return last.status == .complete && last.inputCount == files.count
-        && last.inputs.map(\.path) == files.map { PathText.shown($0.path) }
+  /// The last import into the table that was not undone; nil when none is known.
+  private func lastRun(_ database: Database?) throws -> RunEntry? {
+    guard let snapshot = try database?.snapshot() else { return nil }
+    let runs = try ImportRuns.list(snapshot, table: tableName)
+    let undone = try UndoneRuns.find(runs, in: snapshot)
+    return runs.last { !undone.contains($0.number) }
+  }
+
+  /// True when `resume` must begin again with all inputs, since what is known of them does not tell that the
+  /// table is what they make of it.
+  func startsOver(_ memory: InputMemory?, _ database: Database?) throws -> Bool {
+    guard options.resume, options.deletesMissing || options.truncate else { return false }
+    guard let memory else { return true }
+    if options.truncate {
+      // A pending table was looked at when it was chosen.
+      return try transaction?.hasPending != true && obstacle(memory, database) != nil
+    }
+    // The table would lack the records of a skipped input. In a pending table they are found by their keys.
+    if transaction?.hasPending == true { return true }
+    // The list of inputs is incomplete when there are many.
+    guard let last = try lastRun(database), last.status == .complete,
+      last.inputCount == files.count,
+      last.inputs.map(\.path) == files.map({ PathText.shown($0.path) })
+    else { return true }
+    return try !areComplete(memory)
+  }
+
+  /// Returns whether the inputs were imported completely, with these options, and have not changed since.
+  private func areComplete(_ memory: InputMemory) throws -> Bool {
+    try files.allSatisfy {
+      try CheckpointComparison(file: $0, memory: memory, options: options).complete()?.given
+        == given
     }
   }
 
-  /// True when an input has changed since it was imported, so that `truncate` applies to all of them.
-  func startsOver(_ memory: InputMemory?) throws -> Bool {
-    if options.deletesMissing, options.resume {
-      // The table would lack the records of a skipped input. In a pending table they are found by their keys.
-      if transaction?.hasPending == true { return true }
-      guard let memory, try isLastRun else { return true }
-      // One with other options may not have deleted what they lack.
-      return try !files.allSatisfy {
-        try CheckpointComparison(file: $0, memory: memory, options: options).complete()?.given
-          == given
+  /// Why an import with `truncate` cannot go on with a table: it has records that these inputs do not have in
+  /// this order, or may have them. Nil: the table has nothing but a beginning of these inputs, and going on
+  /// makes it what importing all of them into the emptied table would.
+  ///
+  /// - Parameters:
+  ///   - memory: the table's checkpoints, the pending table's if there is one.
+  ///   - database: nil: the table is pending, so that its import has not come to its end.
+  func obstacle(_ memory: InputMemory, _ database: Database?) throws -> String? {
+    func name(_ checkpoint: Checkpoint) -> String {
+      checkpoint.input.path.isEmpty ? "an input" : checkpoint.input.path
+    }
+    let known = try memory.all()
+    var named = Set(files.map(\.key))
+    if options.sameInput == .contents {
+      for file in files {
+        let comparison = CheckpointComparison(file: file, memory: memory, options: options)
+        if let same = try comparison.complete() { named.insert(same.input.name) }
       }
     }
-    guard options.truncate, options.resume, files.count > 1, let memory else { return false }
-    return try files.contains { file in
-      try CheckpointComparison(file: file, memory: memory, options: options).hasChanged()
+    if let other = known.first(where: { !named.contains($0.input.name) }) {
+      return "it has records of \(name(other)), which is not named now"
     }
+    // One that was begun does not say with which options.
+    if let other = known.first(where: { $0.isComplete && $0.given != given }) {
+      return "\(name(other)) was imported without --truncate, or with other options"
+    }
+    if try areComplete(memory) { return nil }
+    if let database, try known.allSatisfy(\.isComplete) && lastRun(database)?.status == .complete {
+      return "the last import came to its end, and its inputs are not those of now"
+    }
+    return try disorder(known.count, memory)
+  }
+
+  /// Why the inputs that are known are not the first ones, all complete and unchanged but for the last.
+  private func disorder(_ count: Int, _ memory: InputMemory) throws -> String? {
+    for (index, file) in files.enumerated() {
+      let comparison = CheckpointComparison(file: file, memory: memory, options: options)
+      if index + 1 < count, try comparison.complete() == nil {
+        return "\(file.name) is not as it was imported before others"
+      }
+      if try comparison.hasChanged() { return "\(file.name) has changed" }
+    }
+    return nil
   }
 
   /// Removes the table's checkpoints of these inputs. All of them are imported now, and a later run with

@@ -15,7 +15,7 @@ struct ImportRun {
   private var firstOpened: (index: Int, opened: InputPlanner.Opened)?
   /// How the first input was read, for comparison with the others.
   var first: (name: String, opened: (hasHeader: Bool, header: Header))?
-  /// True when `truncate` must begin again with all inputs, because one of them has changed.
+  /// True when `truncate` or `deletesMissing` must begin again with all inputs.
   var startsOver = false
   /// True until `truncate` was done, or an input was found that continues an earlier run.
   var truncationIsDue: Bool
@@ -199,7 +199,7 @@ struct ImportRun {
   }
 
   mutating func importAll(_ database: Database?) throws {
-    startsOver = try startsOver(state(database).memory)
+    startsOver = try startsOver(state(database).memory, database)
     for index in files.indices {
       if report.batches > 0 || index > 0, options.shouldStop() { report.isInterrupted = true }
       if report.isInterrupted { break }

@@ -59,18 +59,20 @@ struct OptionsDigest {
     appendRenames(to: &writer)
     appendConflicts([], to: &writer)
     if options.deletesMissing { writer.append("delete-missing") }
+    if options.truncate { writer.append("truncate") }
     return max(1, Int(Checksum.of(writer.bytes) & 0xFFFF_FFFF))
   }
 
   /// Returns whether these options make of an input's records what the options of a digest made of them:
-  /// `--delete-missing` deletes only what an input does not have.
+  /// `--delete-missing` and `--truncate` delete only what an input does not have.
   ///
   /// - Parameter other: the `given` of an earlier import.
   func makeTheSame(as other: Int) -> Bool {
-    if other == given { return true }
-    var deleting = options
-    deleting.deletesMissing = true
-    return OptionsDigest(options: deleting).given == other
+    [(false, false), (true, false), (false, true)].contains { deletes, truncates in
+      var others = options
+      (others.deletesMissing, others.truncate) = (deletes, truncates)
+      return OptionsDigest(options: others).given == other
+    }
   }
 
   /// A note about inputs that are left out although these options may make something else of their records.

@@ -59,6 +59,20 @@ import Testing
     try bench.expectRows(4000, in: "t")
   }
 
+  @Test("With --resume the rows of inputs go that are not named any more")
+  func resumedWithoutAnother() throws {
+    guard let bench = try Self.made(1000) else { return }
+    try bench.bench.write("b.csv", "id,text\n7000,x\n")
+    let resumed = Self.truncate + ["--resume"]
+    try bench.run(["a.csv", "b.csv"], resumed)
+    try bench.run(["a.csv", "b.csv"], resumed)
+    #expect(try bench.value("SELECT count(*) FROM t") == "1001")
+    try bench.run(["b.csv"], resumed)
+    #expect(try bench.value("SELECT count(*) FROM t") == "1")
+    try bench.run(["a.csv", "b.csv"], resumed)
+    #expect(try bench.value("SELECT count(*) FROM t") == "1001")
+  }
+
   @Test("A process whose input was forgotten with the table is fenced")
   func fenced() throws {
     guard let bench = try ServerBench() else { return }

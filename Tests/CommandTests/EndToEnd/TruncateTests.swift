@@ -61,6 +61,60 @@ import Testing
     #expect(again["read"].int == 0)
   }
 
+  @Test("With --resume the table is emptied unless these inputs alone have filled it")
+  func resumedOnlyByItsOwn() throws {
+    let bench = try Workbench()
+    for (name, row) in [("a", 1), ("b", 2), ("c", 3)] {
+      try bench.write("\(name).csv", "n\n\(row)\n")
+    }
+    let resumed = truncate + ["--resume"]
+    func load(_ names: String..., more: [String] = []) throws -> String {
+      try bench.run(words(bench, more: resumed + more) + names.map(bench.path))
+      return try bench.export("--no-header").split(separator: "\n").joined(separator: " ")
+    }
+    #expect(try load("a.csv", "b.csv") == "1 2")
+    // A file is gone, and another one has come.
+    #expect(try load("b.csv", "c.csv") == "2 3")
+    // A file is gone.
+    #expect(try load("c.csv") == "3")
+    // One has come.
+    #expect(try load("a.csv", "c.csv") == "1 3")
+    // Others have come between; unchanged inputs are read again, too.
+    try bench.run(words(bench, "b.csv"))
+    #expect(try load("a.csv", "c.csv") == "1 3")
+    #expect(try bench.report(words(bench, "a.csv", "c.csv", more: resumed))["read"].int == 0)
+    // After `undo` of a night, the list of imports tells of another table than there is.
+    try bench.run(["keep", bench.database, "--versions", "9"])
+    #expect(try load("a.csv") == "1")
+    try bench.run(["undo", bench.database])
+    #expect(try load("a.csv") == "1")
+    // What was imported without --truncate may have come on top of others.
+    try bench.write("d.csv", "n\n4\n")
+    try bench.run(words(bench, "d.csv"))
+    try bench.write("d.csv", "n\n4\n5\n")
+    #expect(try load("d.csv") == "4 5")
+    #expect(try load("d.csv", more: ["--batch-size", "1"]) == "4 5")
+    try bench.write("d.csv", "n\n4\n5\n6\n")
+    #expect(try load("d.csv", more: ["--batch-size", "1"]) == "4 5 6")
+  }
+
+  @Test("What is pending of other inputs is dropped, and noted")
+  func pendingOfOthers() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "n\n1\n")
+    try bench.write("c.csv", "n\n3\n")
+    let words = words(
+      bench, more: truncate + ["--resume", "--batch-size", "1", "--publish", "end"])
+    let process = try SheafProcess(words + [bench.path("a.csv"), "-"])
+    try process.send("n\n7\n8\n" + String(repeating: "9\n", count: 50_000))
+    System.sleep(milliseconds: 500)
+    process.signal(SIGKILL)
+    _ = process.finish()
+    let next = try bench.run(words + [bench.path("c.csv")])
+    #expect(next.outputText.contains("is dropped, and all inputs are read anew"), "\(next)")
+    #expect(try bench.export("--no-header") == "3\n")
+  }
+
   @Test("A full disk leaves the old table; with more room, the same import replaces it")
   func aFullDiskLeavesTheOldTable() throws {
     #if os(Linux)
