@@ -201,8 +201,8 @@ package final class RecordSplitter: @unchecked Sendable {
   ) throws(ImportError) -> Skipped {
     try begin()
     guard offset >= byteOffset else { return .different }
-    // Whether the bytes end with a line feed, or with a carriage return that no line feed follows.
-    var endsLine = true
+    // The bytes end a line with a line feed, or with a carriage return that no line feed follows.
+    var last: UInt8 = 0x0A
     while byteOffset < offset {
       if filled == start {
         if atEnd { return .tooShort }
@@ -223,11 +223,13 @@ package final class RecordSplitter: @unchecked Sendable {
       }
       let bytes = UnsafeRawBufferPointer(rebasing: present[..<count])
       checksum.update(bytes)
-      endsLine = bytes[count - 1] == 0x0A
+      last = bytes[count - 1]
       start += count
       byteOffset += length
     }
-    return checksum.value == wanted ? .done(endsLine: endsLine) : .different
+    guard checksum.value == wanted else { return .different }
+    if last != 0x0D { return .done(endsLine: last == 0x0A) }
+    return .done(endsLine: try peek(1).first != 0x0A)
   }
 
   /// Sets the line and record of the next chunk's beginning, after `skip`.

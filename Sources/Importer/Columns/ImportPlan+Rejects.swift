@@ -100,7 +100,8 @@ extension ImportPlan {
         + malformed.reason.advice(
           original,
           likelyEncoding: likelyEncoding ?? MalformedReason.likelyEncoding(original)),
-      original: original)
+      original: original,
+      mayGoOn: malformed.reason == .unterminatedQuote || malformed.reason == .textAfterClosingQuote)
   }
 
   /// The reject for a row with a field that does not fit.

@@ -252,6 +252,8 @@ public struct ImportOptions: Sendable {
   /// The sign between thousands: one of `,`, `.`, `'`, `_` and space. Nil: none, or commas or points in a
   /// column that otherwise makes no sense.
   public var thousandsSeparator: UInt8?
+  /// True when nothing stands between thousands: `1,234` may have a decimal comma, and `1,234.5` is text.
+  public var hasNoThousands = false
   /// Spellings of null, in addition to the empty unquoted field.
   public var nulls: [String] = []
   /// Whether to remove blanks and tabs around fields, also inside quotes. An unquoted field of blanks is then
@@ -488,4 +490,6 @@ public struct Reject: Sendable, Equatable {
   public let reason: String
   /// The record's bytes in the input, without its record end.
   public let original: [UInt8]
+  /// True for an error of quotes: where the record ends is not sure, and more of the input may belong to it.
+  package var mayGoOn = false
 }

@@ -236,7 +236,7 @@ final class BatchWriter {
 
   private func note(_ reject: Reject) throws {
     if firstReject == nil { firstReject = reject }
-    lastReject = reject.record
+    if reject.mayGoOn { lastReject = reject.record }
     pendingRejects.append(reject)
     options.onReject(reject)
     // A dry run continues to the end, so that every problem is found.

@@ -40,6 +40,9 @@ struct Checkpoint: Sendable, Equatable {
   /// True when the last record was rejected. It may have been truncated, and bytes that are later added to
   /// the input then continue it.
   var endsWithReject = false
+
+  /// False when no record of the input has become or changed an object: reading it again doubles none.
+  var hasObjects: Bool { records - rejected - filtered > 0 }
   /// The classes of each column's values so far.
   var classes: [TypeSet] = []
 

@@ -265,6 +265,7 @@ struct InputMemoryEditor {
       let gone = complete.filter { !isOther($0) }
       complete.removeAll { !isOther($0) }
       let isMoved = replaced.map { $0.input.name != own.input.name } ?? false
+      if keepsContents, isMoved || replaced == nil { try keepBegun(own.input.name) }
       try remove(own.input.name, keepsContents: keepsContents && (isMoved || replaced == nil))
       if isMoved, let replaced { try removeMoved(replaced) }
       if keepsContents {
@@ -360,6 +361,16 @@ struct InputMemoryEditor {
       else { continue }
       _ = try companion.delete(row.key)
     }
+  }
+
+  /// Keeps an unfinished input of which another one has taken the path: it may go on under a new one.
+  private func keepBegun(_ name: UInt64) throws {
+    guard
+      let row = try companion(false)?.row(forPrimaryKey: .text(InputMemory.begunKey(name))),
+      let begun = InputMemory.checkpoint(row)
+    else { return }
+    let kept = Self.withoutPath(begun)
+    try put(InputMemory.begunKey(kept.input.name), kept)
   }
 
   private func remove(_ name: UInt64, keepsContents: Bool) throws {

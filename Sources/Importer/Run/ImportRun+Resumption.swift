@@ -27,7 +27,7 @@ extension ImportRun {
       return nil
     case .goesOn(let checkpoint):
       resumed(file, checkpoint, isComplete: false)
-      if checkpoint.isComplete, checkpoint.input.name != file.key { noteGrown(file, checkpoint) }
+      if checkpoint.input.name != file.key { noteGrown(file, checkpoint) }
       truncationIsDue = false
       own = checkpoint
     case .fresh, .changed:
@@ -47,7 +47,8 @@ extension ImportRun {
         path: file.name,
         reason:
           "the import was begun with other options for what a record becomes (\(OptionsDigest.names), "
-          + "--newer-than, --ignore-blanks, --where); use the same ones")
+          + "--newer-than, --ignore-blanks, --where)"
+          + (own.input.name == file.key ? "" : ", as \(own.input.path)") + "; use the same ones")
     }
     let match = try TableMatch(
       opened, options.withoutTruncation, table: table, isResuming: true)
@@ -116,8 +117,11 @@ extension ImportRun {
   private mutating func noteGrown(_ file: InputFile, _ before: Checkpoint) {
     note(
       [
-        "it begins with all \(before.records) records of \(before.input.path), which was imported before and "
-          + "is not there any more: only what comes behind them is imported"
+        before.isComplete
+          ? "it begins with all \(before.records) records of \(before.input.path), which was imported before "
+            + "and is not there any more: only what comes behind them is imported"
+          : "it begins with the \(before.records) records that an interrupted import has read of "
+            + "\(before.input.path): it goes on behind them"
       ], file)
   }
 
@@ -143,15 +147,17 @@ extension ImportRun {
   ) throws -> CheckpointComparison.Finding {
     guard options.resume, !startsOver, let memory = state.memory else { return .fresh }
     let comparison = CheckpointComparison(file: file, memory: memory, options: options)
-    let finding = try comparison.find(&opened) { try alike(file, open(file)) }
-    guard case .changed(let reason) = finding else { return finding }
+    let finding = try comparison.find(&opened, among: files) {
+      try alike(file, open(file))
+    }
+    guard case .changed(let reason, _) = finding else { return finding }
     // Records of the common part find the existing objects by their keys, so repeating them is harmless.
     let isHarmless = try options.conflictPolicy != .error && !keys(of: state.contents).isEmpty
     guard isHarmless || truncationIsDue else {
       throw ImportError.inputChanged(
         path: file.name,
         reason: reason
-          + "; import it without --resume if all its records are new, with --truncate if "
+          + "; import it alone, without --resume, if all its records are new, with --truncate if "
           + "they are to take the place of the earlier ones, or with --key and --on-conflict")
     }
     guard file.canBeReadAgain else {

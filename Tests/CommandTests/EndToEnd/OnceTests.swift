@@ -331,7 +331,7 @@ import TestSupport
     process.waitWhile { ((try? System.status(path: bench.database).size) ?? 0) < 8192 }
     System.sleep(milliseconds: 300)
     process.signal(SIGTERM)
-    let result = process.finish()
+    let result = process.wait()
     #expect(result.status == 143)
     let report = try Report(result.output)
     #expect(report["interrupted"].bool == true && report["read"].int.map { $0 % 100 } == 0)

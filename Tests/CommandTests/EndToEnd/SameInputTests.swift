@@ -92,6 +92,121 @@ import Testing
     #expect(try !run("copy.csv", "app.csv").contains("it begins with all"))
   }
 
+  @Test("A file whose last record may have been cut off is not imported twice when it has grown")
+  func grownBehindAnUnsureRecord() throws {
+    let contents = ["--resume", "--same-input", "contents", "--max-rejects", "9"]
+    for (before, more) in [
+      ("a,day\n1,x\n2,2026-01", "\n3,y\n"), ("a,day\n1,x\n2,2026-01", "-07\n3,y\n"),
+      ("a,day\n1,x\n2,\"b\n", "3,y\n"), ("a,day\n1,x\n2,\"b\" c\n", "3,y\n"),
+      ("a,day\n1,x", "\n3,y\n"),
+    ] {
+      for name in ["l.csv", "l.csv.1"] {
+        let bench = try Workbench()
+        try bench.write("l.csv", before)
+        try bench.run(words(bench, "l.csv", more: contents))
+        let rows = try bench.export()
+        if name != "l.csv" { try bench.write("l.csv", "a,day\n9,z\n") }
+        try bench.write(name, before + more)
+        let next = try bench.run(words(bench, name, more: contents), status: .dataRefused)
+        #expect(next.errorText.contains("may have been cut off"))
+        #expect(try bench.export() == rows)
+      }
+    }
+  }
+
+  @Test("A file that has grown behind whole records goes on, and one that begins alike is another")
+  func grownOrAnother() throws {
+    let contents = ["--resume", "--same-input", "contents", "--max-rejects", "9"]
+    for (before, now, expected) in [
+      // Rejected, but with an end; lines that end in a carriage return.
+      ("a,b\n1,x\n2\n", "a,b\n1,x\n2\n3,y\n", "1,x 3,y"),
+      ("a,b\r1,x\r2,y\r", "a,b\r1,x\r2,y\r3,z\r", "1,x 2,y 3,z"),
+      // One record may be the beginning of another by chance; of none nothing is doubled.
+      ("a,b\n1,x", "a,b\n1,xyz\n", "1,x 1,xyz"),
+      ("a,b\n1,\"x\n", "a,b\n1,\"x\ny\"\n2,z\n", "1,x|y 2,z"),
+    ] {
+      for name in ["l.csv", "l.csv.1"] {
+        if expected == "1,x 1,xyz", name == "l.csv" { continue }
+        let bench = try Workbench()
+        try bench.write("l.csv", before)
+        try bench.run(words(bench, "l.csv", more: contents))
+        if name != "l.csv" { try FileManager.default.removeItem(atPath: bench.path("l.csv")) }
+        try bench.write(name, now)
+        try bench.run(words(bench, name, more: contents))
+        let rows = try bench.run([
+          "query", bench.database, "--columns", "a,b", "--format", "jsonl",
+        ]).outputText.split(separator: "\n").map {
+          $0.dropFirst(5).dropLast(2).replacing(",\"b\":\"", with: ",").replacing("\\n", with: "|")
+        }
+        #expect(rows.joined(separator: " ") == expected, "\(name): \(now)")
+      }
+    }
+    // The new file under its path has the same beginning, and the old one is there under another.
+    let bench = try Workbench()
+    try bench.write("l.csv", "a,b\n1,a\n2,\"b\" c\n")
+    try bench.run(words(bench, "l.csv", more: contents))
+    try move(bench, "l.csv", to: "l.csv.1")
+    try bench.write("l.csv", "a,b\n1,a\n2,\"b\" c\n7,q\n")
+    try bench.run(words(bench, "l.csv", "l.csv.1", more: contents))
+    #expect(try bench.export("--no-header") == "1,a\n1,a\n7,q\n")
+  }
+
+  @Test("An interrupted import goes on under a new name though many others came since")
+  func interruptedBehindMany() throws {
+    let contents = ["--resume", "--same-input", "contents", "--max-rejects", "0"]
+    let bench = try Workbench()
+    for name in ["a.csv", "b.csv"] {
+      try bench.write(name, "a,b\n1,\(name)\n2,\(name)\n3\n")
+      try bench.run(
+        words(bench, name, more: contents + ["--batch-size", "1"]), status: .dataRefused)
+    }
+    for number in 0..<20 {
+      try bench.write("z\(number).csv", "a,b\n\(100 + number),z\n")
+      try bench.run(words(bench, "z\(number).csv", more: contents + ["--quiet"]))
+    }
+    try bench.write("a.csv.1", "a,b\n1,a.csv\n2,a.csv\n3,a.csv\n4,a.csv\n")
+    try bench.write("a.csv", "a,b\n8,new\n")
+    let told = try bench.run(words(bench, "a.csv", "a.csv.1", more: contents)).outputText
+    #expect(told.contains("it begins with the 2 records that an interrupted import has read of "))
+    let rows = try bench.export("--no-header").split(separator: "\n")
+      .filter { $0.hasSuffix("a.csv") || $0.hasSuffix("new") }.sorted()
+    #expect(rows == ["1,a.csv", "2,a.csv", "3,a.csv", "4,a.csv", "8,new"])
+  }
+
+  @Test("An interrupted import goes on where its file is; without it, the new one is refused")
+  func interruptedAndRotated() throws {
+    let contents = ["--resume", "--same-input", "contents", "--max-rejects", "0"]
+    func begun() throws -> Workbench {
+      let bench = try Workbench()
+      // The last record ends the import behind two batches.
+      try bench.write("l.csv", "a,b\n1,x\n2,x\n3\n")
+      try bench.run(
+        words(bench, "l.csv", more: contents + ["--batch-size", "1"]), status: .dataRefused)
+      #expect(try bench.export() == "a,b\n1,x\n2,x\n")
+      return bench
+    }
+    // It was changed in place.
+    var bench = try begun()
+    try bench.write("l.csv", "a,b\n7,x\n2,x\n3,x\n")
+    try bench.run(words(bench, "l.csv", more: contents), status: .dataRefused)
+    #expect(try bench.export() == "a,b\n1,x\n2,x\n")
+    // It was mended, has grown, and was rotated: before the new one or behind it.
+    for name in ["l.csv.1", "a.csv"] {
+      bench = try begun()
+      try bench.write(name, "a,b\n1,x\n2,x\n3,x\n4,x\n")
+      try bench.write("l.csv", "a,b\n8,x\n")
+      let paths = ["l.csv", name].sorted().map(bench.path)
+      try bench.run(["import"] + paths + ["--into", bench.database, "--table", "t"] + contents)
+      let rows = try bench.export("--no-header").split(separator: "\n").sorted()
+      #expect(rows == ["1,x", "2,x", "3,x", "4,x", "8,x"], "\(name)")
+    }
+    // It is gone.
+    bench = try begun()
+    try bench.write("l.csv", "a,b\n8,x\n")
+    let refused = try bench.run(words(bench, "l.csv", more: contents), status: .dataRefused)
+    #expect(refused.errorText.contains("it has changed since its import was begun"))
+  }
+
   @Test("What came through a pipe is not what was renamed and has grown")
   func piped() throws {
     let bench = try Workbench()

@@ -98,6 +98,21 @@ import Testing
     #expect(try load("d.csv", more: ["--batch-size", "1"]) == "4 5 6")
   }
 
+  @Test("With --resume the table is emptied of what a killed import has with other options")
+  func resumedOnlyWithTheSameOptions() throws {
+    let bench = try Workbench()
+    try bench.write("d.csv", "n\n4\n5\n")
+    let begun = words(bench, "d.csv", more: ["--batch-size", "1"]) + ["-"]
+    let process = try SheafProcess(begun + ["--where", "n > 4"])
+    try process.send("n\n7\n8\n" + String(repeating: "9\n", count: 50_000))
+    System.sleep(milliseconds: 500)
+    process.signal(SIGKILL)
+    _ = process.finish()
+    #expect(try bench.export("--no-header").hasPrefix("5\n7\n8\n9\n"))
+    try bench.run(begun + truncate + ["--resume"], input: "n\n7\n8\n")
+    #expect(try bench.export("--no-header") == "4\n5\n7\n8\n")
+  }
+
   @Test("What is pending of other inputs is dropped, and noted")
   func pendingOfOthers() throws {
     let bench = try Workbench()
@@ -160,7 +175,8 @@ import Testing
     try process.send("a\n" + (1...30_000).map { "\($0)\n" }.joined())
     System.sleep(milliseconds: 300)
     process.signal(SIGINT)
-    let result = process.finish()
+    // The input stays open: its end would complete the import.
+    let result = process.wait()
     #expect(result.status == 130)
     #expect(try bench.export() == old)
     try bench.run(["check", bench.database])

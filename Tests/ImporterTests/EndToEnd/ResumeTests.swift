@@ -192,9 +192,12 @@ import TestSupport
     #expect(try again { _ in }.count == 1)
   }
 
-  /// Bytes behind a rejected last record may belong to it, even behind a line end.
+  /// Bytes behind a last record that was rejected for its quotes may belong to it, even behind a line end.
   @Test func grownBehindAReject() throws {
-    for (input, isRefused) in [("a,b\n1,2\n3\n", true), ("a,b\n3\n1,2\n", false)] {
+    for (input, isRefused) in [
+      ("a,b\n1,2\n3,\"\n", true), ("a,b\n1,2\n3,\"4\" x\n", true), ("a,b\n1,2\n3\n", false),
+      ("a,b\n3,\"\"x\n1,2\n", false),
+    ] {
       let folder = try ImportFolder()
       _ = try folder.importCSV(Array(input.utf8)) { $0.maxRejects = .unlimited }
       func goOn() throws {
