@@ -8,7 +8,8 @@
 package final class JobLock: Sendable {
   private let descriptor: Int32
   private let path: String
-  private let hasCreated: Bool
+  /// True when there was no file.
+  package let hasCreated: Bool
   private static let byte = 1 << 60
   /// The bytes that handles of the database lock, of which each one has one.
   private static let handles = (1 << 61)..<(6 << 60)

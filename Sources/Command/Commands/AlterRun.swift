@@ -36,7 +36,9 @@ extension AlterCommand {
       var options = ImportOptions(inputs: [], database: "")
       options.dateFormats = try arguments.values(ImportCommand.dateFormat)
       options.decimalMark = try arguments.value(ImportCommand.decimal)
-      options.thousandsSeparator = try arguments.value(ImportCommand.thousands) ?? nil
+      let separator = try arguments.value(ImportCommand.thousands)
+      options.thousandsSeparator = separator ?? nil
+      options.hasNoThousands = separator == .some(nil)
       self.options = options
       if !keys.isEmpty, dropsKey {
         throw CommandError.usage("--key and --no-key exclude each other")

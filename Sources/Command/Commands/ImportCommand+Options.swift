@@ -162,7 +162,9 @@ extension ImportCommand {
     options.trimsFields = arguments.isSet(trim)
     options.dateFormats = try arguments.values(dateFormat)
     options.decimalMark = try arguments.value(decimal)
-    options.thousandsSeparator = try arguments.value(thousands) ?? nil
+    let separator = try arguments.value(thousands)
+    options.thousandsSeparator = separator ?? nil
+    options.hasNoThousands = separator == .some(nil)
     options.columns = try arguments.value(columns)
     for renamed in try arguments.values(rename).joined() {
       guard options.renames.updateValue(renamed.new, forKey: renamed.old) == nil else {

@@ -13,8 +13,10 @@ enum Suggestion {
     var best: (name: String, distance: Int)?
     for candidate in candidates {
       let distance = editDistance(word, candidate.lowercased())
+      // Of a name of one letter nothing is left when one is replaced.
       let limit = max(1, min(word.count, candidate.count) / 3)
-      if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
+      guard distance <= limit, distance < max(word.count, candidate.count) else { continue }
+      if distance < best?.distance ?? .max { best = (candidate, distance) }
     }
     return best?.name
   }

@@ -147,6 +147,7 @@ struct SniffPrinter {
     if let byte = options.thousandsSeparator {
       words += ["--thousands", byte == 0x20 ? "space" : String(UnicodeScalar(byte))]
     }
+    if options.hasNoThousands { words += ["--thousands", "none"] }
     if let columns = options.columns { words += ["--columns", ColumnList.written(columns)] }
     if !options.renames.isEmpty {
       let pairs = options.renames.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

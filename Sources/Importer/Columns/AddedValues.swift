@@ -130,7 +130,8 @@ struct AddedValues: Sendable, Equatable {
     var bytes: [UInt8] = []
     var rest = Array(text)[...]
     while let byte = rest.popFirst() {
-      if byte == 0x25, rest.count >= 2,
+      // Not the sign that a number may begin with.
+      if byte == 0x25, rest.count >= 2, rest.prefix(2).allSatisfy(isHexadecimal),
         let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
       {
         bytes.append(escaped)
@@ -141,5 +142,12 @@ struct AddedValues: Sendable, Equatable {
     }
     // Bytes that are not text keep their encoded form.
     return String(validating: bytes, as: UTF8.self) == nil ? Array(text) : bytes
+  }
+
+  private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+    default: false
+    }
   }
 }

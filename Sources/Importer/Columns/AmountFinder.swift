@@ -29,8 +29,12 @@ enum AmountFinder {
   /// The notations that fit all fields; none when they are not amounts. When `1.234` or `1,234` has two
   /// possible meanings, both are included.
   ///
-  /// - Parameter told: how numbers are spelled, if the user said so.
-  static func candidates(_ fields: [[UInt8]], told: NumberStyle? = nil) -> [ReadingCandidate] {
+  /// - Parameters:
+  ///   - told: how numbers are spelled, if the user said so.
+  ///   - hasNoThousands: whether the user said that nothing stands between thousands.
+  static func candidates(
+    _ fields: [[UInt8]], told: NumberStyle? = nil, hasNoThousands: Bool = false
+  ) -> [ReadingCandidate] {
     var shape: Parts?
     var separators: Set<UInt8> = []
     var hasThousands = true
@@ -43,6 +47,8 @@ enum AmountFinder {
     guard let shape else { return [] }
     let styles = styles(shape.symbol, separators, hasThousands: hasThousands, told)
     let found = styles.compactMap { (meaning, style) -> ReadingCandidate? in
+      let style =
+        hasNoThousands ? NumberStyle(decimal: style.decimal, thousands: nil) : style
       let notation = try? Notation(.decimal, [shape.example(style.example)])
       return notation.map { ReadingCandidate($0, meaning: meaning) }
     }
@@ -52,7 +58,9 @@ enum AmountFinder {
 
   /// The notation of a column that was declared to have decimals: that of the fields that are amounts, with
   /// the most frequent currency. Nil when they need none, or have several possible meanings.
-  static func likely(_ fields: [[UInt8]], told: NumberStyle?) -> Notation? {
+  static func likely(
+    _ fields: [[UInt8]], told: NumberStyle?, hasNoThousands: Bool = false
+  ) -> Notation? {
     let amounts = fields.map(\.withoutBlanks).compactMap { field in
       parts(field).map { (field: field, symbol: $0.symbol) }
     }
@@ -61,7 +69,8 @@ enum AmountFinder {
       counts[$0, default: 0] < counts[$1, default: 0]
     }
     let found = candidates(
-      amounts.filter { $0.symbol.isEmpty || $0.symbol == most }.map(\.field), told: told)
+      amounts.filter { $0.symbol.isEmpty || $0.symbol == most }.map(\.field), told: told,
+      hasNoThousands: hasNoThousands)
     guard let first = found.first, found.allSatisfy({ $0.meaning == first.meaning }) else {
       return nil
     }

@@ -72,8 +72,10 @@ final class ColumnClassifier {
   ) -> [ColumnBatch.ColumnSummary]? {
     var summaries: [ColumnBatch.ColumnSummary] = []
     summaries.reserveCapacity(matrix.columnCount)
+    // Kept only if no record is rejected: what a rejected one shows must not hide what others do.
+    var next = watches
     for column in 0..<matrix.columnCount {
-      var watch = watches[column]
+      var watch = next[column]
       if watch.isSettled {
         summaries.append(.init(nulls: 0, sightings: []))
         continue
@@ -93,9 +95,10 @@ final class ColumnClassifier {
       watch.isSettled =
         !watch.isWhole && watch.allowsNulls && classes.contains(.text)
         && !watch.fitting.contains(true)
-      watches[column] = watch
+      next[column] = watch
       summaries.append(summary)
     }
+    watches = next
     return summaries
   }
 

@@ -40,7 +40,9 @@ struct ColumnNotation {
     refusesPoints = numbers?.changesPoints ?? false && options.types != .text
     let own = options.dateFormats.filter { $0.column == name }
     let told = try Self.formats(own.isEmpty ? options.dateFormats.filter { $0.column == nil } : own)
-    let finder = NotationFinder(toldFormats: told, toldNumbers: numbers, delimiter: delimiter)
+    let finder = NotationFinder(
+      toldFormats: told, toldNumbers: numbers, hasNoThousands: options.hasNoThousands,
+      delimiter: delimiter)
     switch options.types {
     case .text: strictType = own.isEmpty ? .text : nil
     case .infer: break
@@ -215,7 +217,8 @@ struct ColumnNotation {
     switch type {
     case .text, .data, .uuid: return nil
     case .decimal:
-      return AmountFinder.likely(sample, told: finder.toldNumbers)
+      return AmountFinder.likely(
+        sample, told: finder.toldNumbers, hasNoThousands: finder.hasNoThousands)
         ?? finder.toldNumbers?.notation(.decimal)
     case .int, .double: return finder.toldNumbers?.notation(type)
     case .bool: return try? Notation(.bool, KnownFormats.toldWords)
@@ -293,11 +296,22 @@ struct StoredColumn {
         let value = Value(spelling: spelling, as: reading)
         agrees =
           column.type == .text
-          ? value != nil : value == Value(spelling: spelling, as: column.reading)
+          ? value != nil
+          : Self.areSame(Value(spelling: spelling, as: column.reading), value)
       }
       return agrees
     }
     return agrees
+  }
+
+  /// Returns whether a value is the same number as before, perhaps as one of a wider type.
+  private static func areSame(_ before: Value?, _ value: Value?) -> Bool {
+    switch (before, value) {
+    case (.int(let number), .double(let double)): Double(exactly: number) == double
+    case (.int(let number), .decimal(let decimal)):
+      ExactDecimal(coefficient: Int128(number), scale: 0) == decimal
+    default: before == value
+    }
   }
 }
 

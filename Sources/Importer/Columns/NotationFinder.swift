@@ -25,6 +25,8 @@ struct NotationFinder {
   let toldFormats: [KnownFormats.Format]
   /// How numbers are spelled, if the user said so.
   let toldNumbers: NumberStyle?
+  /// Whether the user said that nothing stands between thousands.
+  var hasNoThousands = false
   /// The delimiter of fields: if it is a comma, a field with decimal commas may be a list.
   let delimiter: UInt8
 
@@ -40,7 +42,8 @@ struct NotationFinder {
     }
     for find in [
       dates, { shortDates($0) }, times, bools,
-      { AmountFinder.candidates($0, told: toldNumbers) }, wides, infinities,
+      { AmountFinder.candidates($0, told: toldNumbers, hasNoThousands: hasNoThousands) }, wides,
+      infinities,
     ] {
       let found = find(fields)
       if !found.isEmpty { return found }
@@ -344,6 +347,10 @@ struct NotationFinder {
     guard fields.contains(where: { $0.contains(0x2C) }),
       fields.allSatisfy({ $0.count <= 32 && $0.allSatisfy(isNumber) })
     else { return [] }
+    if hasNoThousands {
+      let byComma = NumberStyle(decimal: .comma, thousands: nil).candidates ?? []
+      return delimiter != 0x2C && Self.fit(byComma, fields) ? byComma : []
+    }
     var candidates = NumberStyle(decimal: .point, thousands: 0x2C).candidates ?? []
     candidates += (NumberStyle(decimal: .comma, thousands: 0x2E).candidates ?? []).filter {
       // 1.234 alone never becomes 1234.

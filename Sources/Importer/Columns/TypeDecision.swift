@@ -50,7 +50,7 @@ package struct TypeDecision {
   ) -> Bool {
     switch type {
     case .int, .double, .decimal:
-      options.decimalMark != nil || options.thousandsSeparator != nil
+      options.decimalMark != nil || options.thousandsSeparator != nil || options.hasNoThousands
     case .date, .dateTime: options.dateFormats.contains { ($0.column ?? column) == column }
     case .bool, .time, .text, .data, .uuid: false
     }

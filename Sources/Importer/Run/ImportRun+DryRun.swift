@@ -63,10 +63,10 @@ extension ImportRun {
     } else if options.keys.isEmpty, options.changes == nil, files.count == 1 {
       return nil
     }
-    let folder = System.environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
     do {
       let (database, version) = try Database.rehearsal(
-        of: file, path: options.database, options: options.engine, folder: folder)
+        of: file, path: options.database, options: options.engine,
+        folder: System.temporaryFolder)
       return Rehearsal(database, file, version)
     } catch {
       // The first error is the one to report; the lock file must be removed all the same.

@@ -152,8 +152,13 @@ struct ImportRun {
       let database: Database
       do {
         try origin?.check()
-        report.fileBefore = (try? System.status(path: options.database))?.size ?? 0
+        let before = try? System.status(path: options.database)
+        report.fileBefore = before?.size ?? 0
         database = try open(patience.rest)
+        if let before, !job.hasCreated, before.size < Layout.firstBlockOffset + Layout.pageBytes {
+          report.notes.append(
+            "\(options.database) was there, with nothing in it: a new database was begun in it")
+        }
       } catch {
         job.removeUnused()
         throw error
@@ -468,8 +473,8 @@ extension ImportOptions {
   fileprivate var namesColumns: Bool {
     if case .named = types { return true }
     return columns != nil || !renames.isEmpty || !dateFormats.isEmpty || decimalMark != nil
-      || thousandsSeparator != nil || !keys.isEmpty || !rules.isEmpty || !requiredColumns.isEmpty
-      || filter != nil
+      || thousandsSeparator != nil || hasNoThousands || !keys.isEmpty || !rules.isEmpty
+      || !requiredColumns.isEmpty || filter != nil
   }
 
   var withoutTruncation: ImportOptions {

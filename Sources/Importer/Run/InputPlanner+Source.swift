@@ -56,6 +56,7 @@ extension ImportOptions {
     delimiter != nil || quote != nil || escape != nil || comment != nil || skipLines != nil
       || encoding != nil || header != .sniffed || headerLines > 1 || skipFooter > 0
       || quotes != .strict || decimalMark != nil || thousandsSeparator != nil
-      || !dateFormats.isEmpty || takesFolderColumns || requiresFinalNewline || ragged != .reject
+      || hasNoThousands || !dateFormats.isEmpty || takesFolderColumns || requiresFinalNewline
+      || ragged != .reject
   }
 }

@@ -117,6 +117,7 @@ struct OptionsDigest {
       writer.append("thousands")
       writer.append(separator)
     }
+    if options.hasNoThousands { writer.append("no thousands") }
     for name in options.columns ?? [] {
       writer.append("column")
       writer.append(name)

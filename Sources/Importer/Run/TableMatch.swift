@@ -34,7 +34,7 @@ struct TableMatch {
     let (options, schema) = (Self.typed(options, opened, choice, table?.schema), table?.schema)
     let compared = options.comparedColumns
     for name in options.namedColumns where !names.contains(name) {
-      throw Self.missing(name, names, opened, table)
+      throw Self.missing(name, names, opened, options, table)
     }
     let keys = try Self.keys(names, opened, options, table)
     keyColumns = keys
@@ -74,7 +74,7 @@ struct TableMatch {
       if index == nil { nextIdentifier &+= 1 }
       states.append(state)
     }
-    try Self.checkMissing(names, opened, table)
+    try Self.checkMissing(names, opened, options, table)
     fields = choice.fields
     plannedColumns = columns
     (rules, filter) = try Self.conditions(options, columns, opened.sample)
@@ -168,7 +168,7 @@ struct TableMatch {
     // For a table with a key, the options name the same key.
     let own = table?.keyColumns ?? []
     if let key = own.first(where: { !names.contains($0) }) {
-      throw missing(key, names, opened, table)
+      throw missing(key, names, opened, options, table, neededBy: "is in the table's key")
     }
     return (own.isEmpty ? options.keys : own).compactMap { names.firstIndex(of: $0) }
   }
@@ -279,14 +279,16 @@ struct TableMatch {
 
   /// - Throws: `ImportError.missingColumn` for a column that every object requires and the input lacks.
   private static func checkMissing(
-    _ names: [String], _ opened: InputPlanner.Opened, _ table: TableContents?
+    _ names: [String], _ opened: InputPlanner.Opened, _ options: ImportOptions,
+    _ table: TableContents?
   ) throws {
     // In other columns objects get the default, which is useless in a key.
     if let missing = table?.schema.columns.first(where: {
       !$0.isNullable && !names.contains($0.name)
         && ($0.default == nil || table?.keyColumns.contains($0.name) == true)
     }) {
-      throw Self.missing(missing.name, names, opened, table)
+      throw Self.missing(
+        missing.name, names, opened, options, table, neededBy: "the table requires")
     }
   }
 
@@ -325,12 +327,17 @@ struct TableMatch {
     }
   }
 
-  /// The error for a column named in options: a usage error if neither the input nor the table has it, an
-  /// error of the input if the table has it.
+  /// The error for a column that options name, or the table requires: a usage error if neither the input nor
+  /// the table has it, or `columns` leaves it out; an error of the input if the table has it.
   private static func missing(
-    _ name: String, _ names: [String], _ opened: InputPlanner.Opened, _ table: TableContents?
+    _ name: String, _ names: [String], _ opened: InputPlanner.Opened, _ options: ImportOptions,
+    _ table: TableContents?, neededBy need: String = "another option names"
   ) -> ImportError {
-    table?.schema.index(of: name) == nil
+    if opened.header.names.contains(where: { (options.renames[$0] ?? $0) == name }) {
+      return .invalidOption(
+        "--columns leaves out '\(name)', which \(need): list it there too")
+    }
+    return table?.schema.index(of: name) == nil
       ? .noSuchColumn(name: name, known: names)
       : .missingColumn(path: opened.source.name, name: name, known: names)
   }

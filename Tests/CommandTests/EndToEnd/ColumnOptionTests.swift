@@ -132,6 +132,8 @@ import Testing
         ["--columns", "id,Ratng"], "has no column 'Ratng'; it has: id, Rating; did you mean Rating?"
       ),
       (["--columns", "id,id"], "--columns names 'id' twice"),
+      (["--columns", "id", "--types", "Rating:text"], "leaves out 'Rating', which another option"),
+      (["--columns", "id", "--key", "Rating"], "--columns leaves out 'Rating'"),
       (["--columns", ""], "--columns: \"\" is not allowed"),
       (["--rename", "Rting:x"], "did you mean Rating?"),
       (["--rename", "id:Rating"], "would both be called 'Rating'"),

@@ -44,6 +44,28 @@ import Testing
     #expect(try values(bench) == ["\"\(date)\"", "\"\(other)\""])
   }
 
+  @Test("With --thousands none a sign between thousands makes no number")
+  func noThousands() throws {
+    for (values, type, shown) in [
+      (["1,234,567"], "text", ["\"1,234,567\""]), (["1,234.5"], "text", ["\"1,234.5\""]),
+      (["$1,234.50", "$5.00"], "text", ["\"$1,234.50\"", "\"$5.00\""]),
+      (["$4.50", "$5.00"], "decimal", ["4.5", "5"]), (["1.234,5"], "text", ["\"1.234,5\""]),
+      (["1,5", "2,25"], "double", ["1.5", "2.25"]), (["1,234"], "double", ["1.234"]),
+      (["1234.5"], "double", ["1234.5"]),
+    ] {
+      let bench = try Workbench()
+      _ = try load(bench, values, ["--thousands", "none"])
+      #expect(try self.values(bench) == shown, "\(values)")
+      let info = try bench.report(["info", bench.database])
+      #expect(info["tables"][0]["columns"][1]["type"].text == type, "\(values)")
+    }
+    // Later ones are none either.
+    let bench = try Workbench()
+    _ = try load(bench, ["$4.50", "$5.00"], ["--thousands", "none"])
+    _ = try load(bench, ["$1,234.50"], ["--thousands", "none"])
+    #expect(try values(bench).contains("\"$1,234.50\""))
+  }
+
   @Test("Digits are dates where a format for all columns says so, until one of them is none")
   func digitDates() throws {
     let bench = try Workbench()

@@ -35,6 +35,25 @@ import Testing
     ["12.5", "1,234.5", "7"], ["F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6"],
   ]
 
+  @Test("A value in a record that is rejected for another one hides no later value")
+  func rejected() throws {
+    for (usual, odd) in [("25/4/2018", "hello"), ("$1.50", "none"), ("7", "x"), ("1,5", "x")] {
+      for (bad, way) in [
+        ("", { $0.requiredColumns = ["c1"] } as (inout ImportOptions) -> Void),
+        ("bad", { $0.types = .named(["c1": .int]) }),
+      ] {
+        var csv = "c0,c1\n"
+        for record in 0..<8000 {
+          csv +=
+            record == 7000 ? "\(odd),\(bad)\n" : record == 7500 ? "\(odd),1\n" : "\"\(usual)\",1\n"
+        }
+        let found = try Self.readings(csv, way, encoding: false)
+        #expect(found[0].type == .text, "\(usual), \(bad)")
+        #expect(try found == Self.readings(csv, way, encoding: true), "\(usual), \(bad)")
+      }
+    }
+  }
+
   @Test("Tables of any columns have the types that an import gives them", arguments: 0..<40)
   func types(_ seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -52,6 +71,8 @@ import Testing
     let ways: [(inout ImportOptions) -> Void] = [
       { _ in }, { $0.ragged = .extend }, { $0.types = .named(["c0": .int]) },
       { $0.requiredColumns = ["c0"] }, { $0.nulls = ["x", "1"] },
+      // Records are rejected after their first columns were looked at.
+      { $0.types = .named(["c\(count - 1)": .int]) }, { $0.requiredColumns = ["c\(count - 1)"] },
     ]
     for (number, way) in ways.enumerated() {
       let own = try Self.readings(csv, way, encoding: false)

@@ -175,6 +175,7 @@ import Testing
     #expect(try columns("region=us%3Awest/a.csv") == ["region=us:west"])
     #expect(try columns("r=__HIVE_DEFAULT_PARTITION__/s=/a.csv") == ["r=", "s="])
     #expect(try columns("r=50%/s=%zz/t=%FF/=x/a.csv") == ["r=50%", "s=%zz", "t=%FF"])
+    #expect(try columns("r=5%+3x/s=%-0/t=%4A%4a/a.csv") == ["r=5%+3x", "s=%-0", "t=JJ"])
     #expect(try columns("a.csv") == [] && columns("-") == [])
     #expect(throws: ImportError.self) { try columns("a=1/x.csv") }
     #expect(throws: ImportError.self) { try columns("r=1/r=2/x.csv") }

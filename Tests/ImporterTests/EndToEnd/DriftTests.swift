@@ -55,6 +55,29 @@ import Testing
     #expect(chosen.notes == [])
   }
 
+  @Test("Later numbers mean what they would mean in one file with the table's whole numbers")
+  func numbersAfterWholeOnes() throws {
+    for (later, type) in [
+      (["1,234", "2,500"], "text"), (["12,5", "7,25"], "double"), (["1,234.5"], "double"),
+      (["1,234,567"], "int"), (["$5.00", "$6.50"], "decimal"), (["12.5"], "double"),
+      (["12.5%"], "text"), (["0.12345678901234567891"], "decimal"),
+    ] {
+      let rows = (["5", "7"] + later).map { "\($0);x\n" }
+      func load(_ folder: ImportFolder, _ rows: ArraySlice<String>) throws -> ImportReport {
+        try folder.importCSV("n;t\n" + rows.joined()) { $0.delimiter = ";" }
+      }
+      let (whole, parts) = (try ImportFolder(), try ImportFolder())
+      _ = try load(whole, rows[...])
+      _ = try load(parts, rows[..<2])
+      #expect(try parts.types() == "n int, t text")
+      _ = try load(parts, rows[2...])
+      #expect(try whole.types() == "n \(type), t text", "\(later)")
+      #expect(try parts.types() == whole.types(), "\(later)")
+      #expect(try parts.exportText() == whole.exportText())
+      #expect(try parts.exportText(.jsonl) == whole.exportText(.jsonl))
+    }
+  }
+
   @Test("A header that nothing but its words shows is doubted until the table has its names")
   func doubtedHeader() throws {
     let folder = try ImportFolder()
