@@ -34,9 +34,8 @@ extension Database {
         throw EngineError.tooLarge(what: "the end of the version", limit: "2^63")
       }
       // The file's own slots may name an older version, and later name newer ones.
-      let slots =
-        CommitSlot(record: record, identity: .random()).page()
-        + [UInt8](repeating: 0, count: Layout.firstBlockOffset - Layout.pageBytes)
+      let slot = CommitSlot(record: record, identity: .random()).page()
+      let slots = slot + slot
       let storage = try slots.withUnsafeBytes {
         try RehearsalStorage(
           version.blocks.storage, end: end, slots: $0, path: path, folder: folder, holding: others)

@@ -139,7 +139,7 @@ package struct Checker {
           if !CommitSlot.restIsZero(page) {
             problems.append("slot \(index): bytes behind the slot are not zero")
           }
-        case .empty: break
+        case .empty, .temporary: break
         case .damaged(let reason): problems.append("slot \(index): \(reason)")
         case .otherFormat(let format): problems.append("slot \(index): format \(format)")
         case .foreign: problems.append("slot \(index): it is not a commit slot")

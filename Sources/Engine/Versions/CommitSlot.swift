@@ -67,8 +67,10 @@ package struct CommitSlot: Sendable, Equatable {
 
   /// The content of a slot's page.
   package enum PageContent: Sendable, Equatable {
-    /// Never written: all zeros, or the mark of a compaction's copy.
+    /// All zeros.
     case empty
+    /// The mark of a compaction's copy, which has only the other slot.
+    case temporary
     case valid(CommitSlot)
     /// The checksum matches, but this program does not know the format.
     case otherFormat(UInt32)
@@ -77,7 +79,8 @@ package struct CommitSlot: Sendable, Equatable {
   }
 
   package static func read(_ page: UnsafeRawBufferPointer) -> PageContent {
-    if page.allSatisfy({ $0 == 0 }) || page.elementsEqual(temporaryPage) { return .empty }
+    if page.allSatisfy({ $0 == 0 }) { return .empty }
+    if page.elementsEqual(temporaryPage) { return .temporary }
     guard page.starts(with: magic) else { return .foreign }
     guard page.count == Layout.pageBytes else { return .damaged("the page is cut short") }
     let sum = Checksum.of(UnsafeRawBufferPointer(rebasing: page[0..<checkedBytes]))

@@ -34,7 +34,7 @@ package struct Recovery: Sendable {
         throw EngineError.newerFormat(path: storage.path, format: format)
       case .damaged(let reason): problems[index] = "slot \(index): \(reason)"
       case .foreign: problems[index] = "slot \(index): it is not a commit slot"
-      case .empty: break
+      case .empty, .temporary: break
       }
     }
     candidates.sort { $0.value.record.version > $1.value.record.version }
@@ -45,9 +45,10 @@ package struct Recovery: Sendable {
       }
       return Recovery(
         record: candidate.value.record, slot: candidate.slot, identity: candidate.value.identity,
-        fallback: problems[candidate.slot ^ 1])
+        fallback: problems[candidate.slot ^ 1]
+          ?? erasure(of: readings[candidate.slot ^ 1], beside: candidate.value, in: candidate.slot))
     }
-    if readings.allSatisfy({ $0 == .foreign || $0 == .empty }) {
+    if readings.allSatisfy(isForeign) {
       throw EngineError.notADatabase(path: storage.path, reason: "it has no commit slot")
     }
     throw EngineError.damaged(
@@ -100,7 +101,21 @@ package struct Recovery: Sendable {
 
   /// Returns whether neither slot resembles a slot: the file is not a database.
   package static func isForeign(_ storage: any Storage) throws -> Bool {
-    try read(storage).allSatisfy { $0 == .foreign || $0 == .empty }
+    try read(storage).allSatisfy(isForeign)
+  }
+
+  private static func isForeign(_ reading: CommitSlot.PageContent) -> Bool {
+    [.foreign, .empty, .temporary].contains(reading)
+  }
+
+  /// The fault of a slot of zeros: only the second one was never written, as long as the first one has the
+  /// version of the file's creation. Nil for all others.
+  package static func erasure(
+    of reading: CommitSlot.PageContent, beside valid: CommitSlot, in slot: Int
+  ) -> String? {
+    guard case .empty = reading, slot != 0 || valid.record.version > 1 else { return nil }
+    return "slot \(slot ^ 1): it has nothing but zeros, and was written before version "
+      + "\(valid.record.version)"
   }
 
   package init(record: VersionRecord, slot: Int, identity: DatabaseIdentity, fallback: String?) {

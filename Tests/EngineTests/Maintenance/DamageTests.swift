@@ -153,6 +153,36 @@ struct DamageTests {
     }
   }
 
+  @Test("A slot that was erased is told, also where the other one has the same version")
+  func erasedSlots() throws {
+    let storage = RecordingStorage(isRecording: false)
+    let database = try Database.open(storage: storage)
+    // The second slot is not written yet.
+    #expect(try database.check().problems == [])
+    #expect(try Recovery.run(RecordingStorage(storage.content, isRecording: false)).fallback == nil)
+    try database.write { try $0.createTable("a", columns: [Column("x", .int)]) }
+    let unclosed = storage.content
+    try database.close()
+    for (bytes, slots) in [(storage.content, [0, 1]), (unclosed, [0])] {
+      for slot in slots {
+        var erased = bytes
+        let start = slot * Layout.pageBytes
+        erased.replaceSubrange(
+          start..<start + Layout.pageBytes, with: [UInt8](repeating: 0, count: Layout.pageBytes))
+        let found = try Recovery.run(RecordingStorage(erased, isRecording: false))
+        #expect(found.fallback?.contains("slot \(slot): it has nothing but zeros") == true)
+        switch try outcome(RecordingStorage(erased, isRecording: false)) {
+        case .read(_, let problems): #expect(problems.count == 1, "\(problems)")
+        default: Issue.record("slot \(slot): the other one is not read")
+        }
+      }
+    }
+    // The mark of a compaction stands for a slot.
+    var marked = storage.content
+    marked.replaceSubrange(0..<Layout.pageBytes, with: CommitSlot.temporaryPage)
+    #expect(try Recovery.run(RecordingStorage(marked, isRecording: false)).fallback == nil)
+  }
+
   @Test("Flips in the slots of a file that was not closed lead to the version before, or an error")
   func flippedSlots() throws {
     let sample = try DamageSample(isClosed: false)
