@@ -84,8 +84,8 @@ extension ValueKind where Value == UInt8? {
   return plain.utf8.first
 }
 
-/// The text with its `\t` and `\xHH` (00 to 7F) replaced, if it then has one to four bytes without a line
-/// end.
+/// The text with its `\t`, `\xHH` (00 to 7F) and `\u{H}`, as messages show such characters, replaced, if it
+/// then has one to four bytes without a line end.
 @Sendable private func shortText(_ text: String) -> String? {
   var bytes: [UInt8] = []
   var rest = Array(text.utf8)[...]
@@ -100,6 +100,17 @@ extension ValueKind where Value == UInt8? {
       else { return nil }
       rest = rest.dropFirst(3)
       bytes.append(value)
+    } else if byte == UInt8(ascii: "\\"), rest.starts(with: "u{".utf8),
+      let end = rest.firstIndex(of: UInt8(ascii: "}"))
+    {
+      let digits = rest[..<end].dropFirst(2)
+      guard (1...6).contains(digits.count),
+        digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+        let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16),
+        let scalar = Unicode.Scalar(value)
+      else { return nil }
+      rest = rest[(end + 1)...]
+      bytes += Array(String(Character(scalar)).utf8)
     } else {
       bytes.append(byte)
     }

@@ -80,7 +80,7 @@ enum AlterCommand {
   ) throws -> ExitStatus {
     let wish = try Wish(arguments)
     let isDry = arguments.isSet(dryRun)
-    let outcome = try DatabaseFile.change("alter", path, arguments) { database in
+    func alter(_ database: Database) throws -> AlterRun.Outcome {
       let name = try CommonOptions.tableName(arguments, database.snapshot())
       return try TableChange.run(database, "sheaf alter \(name): \(wish.words)") { transaction in
         try AlterRun(wish, mostMisfits: mostMisfits).run(
@@ -89,6 +89,10 @@ enum AlterCommand {
         !isDry && $0.misfits.isEmpty && !$0.changes.isEmpty
       }
     }
+    let outcome =
+      try isDry
+      ? DatabaseFile.rehearse("alter", path, arguments, alter)
+      : DatabaseFile.change("alter", path, arguments, alter)
     let json = json(outcome, path, isDry: isDry)
     log.report = { json }
     let isDone = outcome.misfits.isEmpty

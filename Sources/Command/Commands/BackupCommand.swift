@@ -130,14 +130,15 @@ private enum BackupReport {
           .cannotCreate,
           "\(path): \(reason); nothing was written: see that it is the right file, and say --force to "
             + "replace it")
+      } catch EngineError.system(let error) where error.isExisting {
+        throw CommandError(
+          .cannotCreate,
+          "\(destination) is there already and is no Sheaf database; name another file, or move "
+            + "it away if its first pages are lost")
       } catch EngineError.system(let error)
         where error.operation == "open" && isOf(destination, error.path, rather: path)
       {
         throw CommandError.creation(error)
-      } catch EngineError.system(let error) where error.isExisting {
-        throw CommandError(
-          .cannotCreate,
-          "\(destination) is there already and is no Sheaf database; name another file")
       }
       let seconds = Double(System.monotonicNanoseconds - began) / 1e9
       log.report = { json(command, result, path, destination, seconds) }

@@ -39,6 +39,7 @@ enum CheckCommand {
     let isJSON = try arguments.required(CommonOptions.report) == .json
     var report: CheckReport?
     var problems: [String]
+    var isReadable = true
     do {
       (report, problems) = try DatabaseFile.use(
         path, .readOnly, DatabaseFile.waiting("check", path, arguments)
@@ -59,6 +60,7 @@ enum CheckCommand {
       let failure = CommandError(unexpected: error)
       guard failure.status == .dataRefused else { throw failure }
       problems = [failure.message]
+      if case .notADatabase = error { isReadable = false }
     }
     if isJSON {
       try output.write(json(report, problems, isDeep: isDeep).line)
@@ -79,7 +81,9 @@ enum CheckCommand {
     if !problems.isEmpty {
       StandardError.line(
         "sheaf check: \(path): \(HumanFormat.count(problems.count, "problem", "problems")) found; "
-          + "restore a copy, or save what can still be read with sheaf export --salvage")
+          + (isReadable
+            ? "restore a copy, or save what can still be read with sheaf export --salvage"
+            : "restore a copy: what says where its tables are is gone, or nothing was committed"))
     }
     if problems.isEmpty { return .done }
     // Blocks that the disk does not return are not known to be damaged: the status names the disk.

@@ -26,6 +26,24 @@ enum DatabaseFile {
     return result
   }
 
+  /// Runs `body` with a copy of the database at `path` whose changes end with the process. The file is only
+  /// read, and others may write to it meanwhile.
+  ///
+  /// - Throws: the errors of `use`; those of the scratch file.
+  static func rehearse<Result>(
+    _ command: String, _ path: String, _ arguments: ParsedArguments,
+    _ body: (Database) throws -> Result
+  ) throws -> Result {
+    try use(path, .readOnly, waiting(command, path, arguments)) { file in
+      let (copy, version) = try Database.rehearsal(
+        of: file, path: path, options: Database.Options(), folder: System.temporaryFolder)
+      return try withExtendedLifetime(version) {
+        defer { try? copy.close() }
+        return try body(copy)
+      }
+    }
+  }
+
   /// Runs `body` with the database at `path`, for a short change, while no import or compaction is at work.
   static func change<Result>(
     _ command: String, _ path: String, _ arguments: ParsedArguments,

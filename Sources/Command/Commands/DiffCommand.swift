@@ -94,6 +94,13 @@ enum DiffCommand {
       return try !TablePair.differing(database.snapshot(at: .number($0.number)), new).isEmpty
     }
     guard let kept else {
+      let before = try database.keptVersions().map(\.number).filter { $0 < new.version }
+      if !before.isEmpty {
+        let list = before.map { "\($0)" }.joined(separator: ", ")
+        throw CommandError.usage(
+          "\(path): no version that is kept differs from \(new.version), or is that before an import; name "
+            + "one with --from: \(list)")
+      }
       throw CommandError.usage(
         "\(path): no version before \(new.version) is kept; sheaf keep has imports keep them")
     }

@@ -243,7 +243,8 @@ enum ImportCommand {
       "Refuse an input whose last record has no line end, as one that was cut off may not have, before "
       + "that record is committed; otherwise it is noted")
   static let limit = Option<Int>(
-    "limit", .count, group: inputGroup, help: "Read at most N records of each input")
+    "limit", .count, group: inputGroup,
+    help: "Read at most N records of each input; types are found in these alone")
 
   // MARK: Records that do not fit
 
@@ -433,14 +434,12 @@ enum ImportCommand {
       line.end()
     } catch {
       line.end()
-      if !report.inputs.isEmpty {
-        let printer = ImportReportPrinter(report: report, options: options)
-        log.report = { printer.jsonOfFailure }
-      }
+      let printer = ImportReportPrinter(report: report, options: options)
+      if !report.inputs.isEmpty { log.report = { printer.jsonOfFailure } }
       if case ImportError.interrupted = error, let status = Interrupt.status {
         throw CommandError(status, "\(error)")
       }
-      throw CommandError(writing: error)
+      throw server == nil ? printer.failure(error) : CommandError(writing: error)
     }
     let printer = ImportReportPrinter(report: report, options: options)
     log.report = { printer.json }

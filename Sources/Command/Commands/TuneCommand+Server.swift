@@ -49,7 +49,7 @@ extension TuneCommand {
     options.maxRejects = .unlimited
     // The rejects of a measurement are not needed and are removed.
     let folder =
-      "\(System.environment("TMPDIR") ?? "/tmp")/sheaf-tune-\(System.processIdentifier)-"
+      "\(System.temporaryFolder)/sheaf-tune-\(System.processIdentifier)-"
       + "\(System.monotonicNanoseconds)"
     guard try System.makeFolder(folder) else {
       throw CommandError(.cannotCreate, "\(folder) is there already; try again")

@@ -53,9 +53,15 @@ enum UndoCommand {
       arguments.isSet(all) ? .all : tableName.map { .table($0) } ?? .onlyChanged
     let result = try DatabaseFile.change("undo", path, arguments) { database in
       do {
+        let isHalf = try ImportRuns.halves(database, table: tableName)
+        let runs = try ImportRuns.effective(database.snapshot(), table: tableName)
         return try database.restore(
           name.map { VersionName($0) }, scope,
-          passingOver: ImportRuns.halves(database, table: tableName),
+          passingOver: { version in
+            if try isHalf(version) { return true }
+            try refuseSeveral(runs, since: database.snapshot(at: .number(version)), path)
+            return false
+          },
           describedAs: "sheaf undo\(name.map { " --to \($0)" } ?? "")")
       } catch EngineError.otherChanges(_, let since, let changes) {
         throw CommandError(
@@ -90,6 +96,25 @@ enum UndoCommand {
               + "\(arguments.isSet(all) ? " --all" : "")") + "\n")
     }
     return .done
+  }
+
+  /// Refuses a version before several imports into one table, which is the newest kept one where imports keep
+  /// none: `undo` by itself takes back the last.
+  private static func refuseSeveral(
+    _ runs: [RunEntry], since kept: Snapshot, _ path: String
+  ) throws {
+    // A version that another `undo` has made is newer than its contents.
+    let version = kept.version
+    let then = Set(try ImportRuns.effective(kept).map(\.number))
+    let since = Dictionary(grouping: runs.filter { !then.contains($0.number) }, by: \.table)
+    guard let (table, undone) = since.filter({ $0.value.count > 1 }).min(by: { $0.key < $1.key })
+    else { return }
+    throw CommandError(
+      .dataRefused,
+      "\(path): more than the last import would be undone: the newest version that is kept and differs, "
+        + "\(version), is older than \(undone.count) imports into table '\(table)' (sheaf log lists them); "
+        + "nothing was undone: say --to \(version) to undo them all; sheaf keep has imports keep the version "
+        + "before them")
   }
 
   private static func json(_ result: RestoreResult, _ path: String) -> JSONValue {

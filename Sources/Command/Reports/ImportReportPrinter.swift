@@ -262,11 +262,33 @@ struct ImportReportPrinter {
     let place =
       report.batches > 0
       ? "interrupted after a whole batch; " : "interrupted before anything was committed; "
-    if hasQuery {
-      return place + "a query cannot be gone on with: import all of it, with --truncate"
+    return place + continuation
+  }
+
+  /// The report of the error that has ended an import into a file. Where there was no space, it says what was
+  /// committed and how to go on.
+  func failure(_ error: any Error) -> CommandError {
+    let failure = CommandError(writing: error)
+    let system: SystemError
+    switch error {
+    case let error as SystemError: system = error
+    case EngineError.system(let error): system = error
+    default: return failure
     }
-    return place
-      + (report.inputs.contains("-") ? "to go on, send the same input again to: " : "to go on: ")
+    guard system.isNoSpace, !report.inputs.isEmpty, !report.isDryRun else { return failure }
+    let standing =
+      report.batches > 0
+      ? "\(HumanFormat.count(report.batches, "batch is", "batches are")) committed; "
+        + "\(system.spaceAdvice), then "
+      : "nothing was committed; \(system.spaceAdvice), and run the command again"
+    return CommandError(
+      failure.status, "\(system); \(standing)\(report.batches > 0 ? continuation : "")")
+  }
+
+  /// How to go on with the import.
+  private var continuation: String {
+    if hasQuery { return "a query cannot be gone on with: import all of it, with --truncate" }
+    return (report.inputs.contains("-") ? "to go on, send the same input again to: " : "to go on: ")
       + resumeCommand
   }
 

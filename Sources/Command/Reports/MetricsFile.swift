@@ -76,10 +76,27 @@ final class MetricsFile {
     guard definition?.option(named: CommonOptions.metricsFile.name) != nil,
       let path = value(CommonOptions.metricsFile.name), !path.hasPrefix("-")
     else { return }
-    let database = value("into") ?? words.first { !$0.hasPrefix("-") }
+    let database = value("into") ?? definition.flatMap { firstFile(words, of: $0) }
     let shown = database.map(ServerAddress.withoutPassword)
     let file = try? MetricsFile(path, command, database: shown, others: [])
     try? file?.write(.usage, nil, seconds: 0)
+  }
+
+  /// The database among words that a command has refused; nil for a command that is not about one file.
+  private static func firstFile(_ words: [String], of definition: CommandDefinition) -> String? {
+    guard definition.positionals.first?.name == CommonOptions.database.name else { return nil }
+    var isValue = false
+    for word in words {
+      if isValue || word == "--" {
+        isValue = false
+      } else if word.hasPrefix("--") {
+        let option = definition.option(named: String(word.dropFirst(2)))
+        isValue = option.map { $0.placeholder != nil && $0.impliedValue == nil } ?? false
+      } else if !word.hasPrefix("-") {
+        return word
+      }
+    }
+    return nil
   }
 
   // MARK: Writing

@@ -135,7 +135,12 @@ extension Database {
       }
       return try source.withHeldVersions { snapshot in
         func check() throws {
-          if there != nil, try !isDatabase(at: path) { throw SystemError.isExisting(path) }
+          // In an empty file there is nothing to lose.
+          let now = try System.statusIfPresent(path: path)
+          let isEmpty = replacing && now?.isRegular == true && now?.size == 0
+          if there != nil, !isEmpty, try !isDatabase(at: path) {
+            throw SystemError.isExisting(path)
+          }
           if there != nil, !replacing {
             try checkReplaceable(
               path, by: snapshot.record, CopiedBlocks.line(of: snapshot.catalogue),

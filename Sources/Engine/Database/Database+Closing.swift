@@ -35,7 +35,14 @@ extension Database {
       let parts = try parts
       var failure: (any Error)?
       do {
-        if lock.withLock({ shared.hasWritten }) { _ = try tidyUp(parts, tellsUse: false) }
+        let (hasWritten, isLonger) = lock.withLock { (shared.hasWritten, shared.hasWrittenInVain) }
+        if hasWritten {
+          _ = try tidyUp(parts, tellsUse: false, walks: isLonger)
+        } else if isLonger, parts.pipeline.failure == nil {
+          // Nothing was committed: a longer file is no loss, and no reason to wait for others or to fail.
+          lock.withLock { shared.tidyingWaiting.seconds = 0 }
+          _ = try? tidyUp(parts, tellsUse: false, walks: true)
+        }
       } catch {
         failure = error
       }
@@ -77,10 +84,11 @@ extension Database {
     tellsUse: Bool = false, walks: Bool = false
   ) throws -> (isDone: Bool, use: FileUse?)? {
     try translatingErrors(path) {
-      guard walks || lock.withLock({ shared.hasWritten }) else { return nil }
+      let (hasWritten, isLonger) = lock.withLock { (shared.hasWritten, shared.hasWrittenInVain) }
+      guard walks || hasWritten || isLonger else { return nil }
       let nesting = try NestingGuard.enter(coordination.identity, path: path)
       defer { NestingGuard.leave(nesting) }
-      return try tidyUp(parts, tellsUse: tellsUse, walks: walks)
+      return try tidyUp(parts, tellsUse: tellsUse, walks: walks || isLonger)
     }
   }
 

@@ -41,4 +41,5 @@ extension Database: TransactionHost {
 
   func noteWritten(bytes: Int) { lock.withLock { shared.bytesWritten += bytes } }
   func noteCommit() { lock.withLock { shared.hasWritten = true } }
+  func noteBlocksInVain() { lock.withLock { shared.hasWrittenInVain = true } }
 }

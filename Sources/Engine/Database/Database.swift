@@ -83,6 +83,8 @@ public final class Database: @unchecked Sendable {
     /// Threads inside a closure of a connection.
     var threadsInTurns: [ExecutionContext: Int] = [:]
     var hasWritten = false
+    /// True after a transaction that was rolled back, or failed, with blocks in the file: perhaps at its end.
+    var hasWrittenInVain = false
     var bytesWritten = 0
     /// How long to wait for a turn among the writers; nil: without a limit.
     var turnWaiting: Waiting?

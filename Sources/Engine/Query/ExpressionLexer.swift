@@ -187,7 +187,8 @@ struct ExpressionLexer {
       guard peek == "{" else { break }
       index += 1
       let digits = take { $0 != "}" }
-      guard peek == "}", digits.utf8.count <= 8, let value = UInt32(digits, radix: 16),
+      guard peek == "}", digits.utf8.count <= 8, digits.allSatisfy(\.isHexDigit),
+        let value = UInt32(digits, radix: 16),
         let scalar = Unicode.Scalar(value)
       else { break }
       index += 1

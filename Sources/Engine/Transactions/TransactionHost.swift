@@ -34,6 +34,9 @@ protocol TransactionHost: AnyObject, Sendable {
   func noteWritten(bytes: Int)
   /// Notes that there was a commit, so that closing trims the file.
   func noteCommit()
+  /// Notes that blocks of a transaction that was not committed may lie at the file's end, so that closing
+  /// trims the file.
+  func noteBlocksInVain()
 
   // MARK: Versions
 

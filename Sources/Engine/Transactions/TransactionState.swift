@@ -479,6 +479,7 @@ final class TransactionState {
   func abandon() {
     if isEnded { return }
     noteGivenNumbers()
+    if writer.bytesWritten > 0 || health.failure != nil { host.noteBlocksInVain() }
     if health.failure == nil {
       space.rollBack()
       keepKeys { !$0.isChanged }

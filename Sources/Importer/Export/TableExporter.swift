@@ -64,17 +64,20 @@ public struct TableExporter {
   /// - Returns: the number of objects written.
   /// - Complexity: that of the query. Memory: the text of two pieces of the table a processor, each of up to
   ///   16 MiB where fields are long, unless the query sorts.
-  /// - Throws: `QueryError`; `EngineError.noSuchColumn`; `.damaged`, after all objects before the damage were
-  ///   written.
+  /// - Throws: `QueryError`; `EngineError.noSuchColumn`; `ImportError.invalidOption` for JSON Lines with a
+  ///   column twice; `.damaged`, after all objects before the damage were written.
   @discardableResult
   public func run(_ table: Table, write: (UnsafeRawBufferPointer) throws -> Void) throws -> Int {
     let reader = try ResultReader(query, table)
+    let formatter = try formatter(reader)
     reader.releasesMemory = true
     guard threads > 1, !reader.isSorted, let team = ExportTeam(threads, rows: table.count) else {
-      return try run(reader, write: write)
+      return try run(reader, formatter, write: write)
     }
+    var guarding = MarkGuard(isNeeded: format == .csv && !hasHeader)
     return try team.run(
-      reader, formatter(reader), hasHeader: hasHeader, pieceBytes: pieceBytes, write: write)
+      reader, formatter, hasHeader: hasHeader, pieceBytes: pieceBytes
+    ) { try guarding.write($0, write) }
   }
 
   /// Writes any source of objects, such as the readable part of a damaged table.
@@ -82,13 +85,25 @@ public struct TableExporter {
   package func run(
     from source: any LeafSource, write: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Int {
-    try run(try ResultReader(query, source), write: write)
+    let reader = try ResultReader(query, source)
+    return try run(reader, formatter(reader), write: write)
   }
 
-  private func formatter(_ reader: ResultReader) -> RowFormatter {
-    RowFormatter(
-      reader.columnIndices.map { reader.schema.columns[$0] }, format, writesValues: writesValues,
-      writesHex: writesHex)
+  private func formatter(_ reader: ResultReader) throws -> RowFormatter {
+    try formatter(reader.columnIndices.map { reader.schema.columns[$0] })
+  }
+
+  private func formatter(_ columns: [Column]) throws -> RowFormatter {
+    if format == .jsonl {
+      // Readers of JSON keep one of the values of a name.
+      var names: Set<String> = []
+      for column in columns where !names.insert(column.name).inserted {
+        throw ImportError.invalidOption(
+          "column '\(column.name)' is named twice, and JSON Lines has each name once: name it "
+            + "once, or use CSV")
+      }
+    }
+    return RowFormatter(columns, format, writesValues: writesValues, writesHex: writesHex)
   }
 
   /// The columns that are written.
@@ -101,21 +116,23 @@ public struct TableExporter {
 
   /// Writes one row after the other, on the calling thread.
   private func run(
-    _ reader: ResultReader, write: (UnsafeRawBufferPointer) throws -> Void
+    _ reader: ResultReader, _ formatter: RowFormatter,
+    write: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Int {
-    let stream = FormattedStream(formatter(reader))
+    var guarding = MarkGuard(isNeeded: format == .csv && !hasHeader)
+    let stream = FormattedStream(formatter)
     if hasHeader { stream.header() }
     var written = 0
     do {
       try reader.forEachWindow { window in
-        try stream.rows(window, write)
+        try stream.rows(window) { try guarding.write($0, write) }
         written += window.count
       }
     } catch {
-      try stream.end(write)
+      try stream.end { try guarding.write($0, write) }
       throw error
     }
-    try stream.end(write)
+    try stream.end { try guarding.write($0, write) }
     return written
   }
 
@@ -123,16 +140,21 @@ public struct TableExporter {
   package func run(
     _ rows: [[Value]], columns: [Column], write: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
-    let stream = FormattedStream(RowFormatter(columns, format, writesValues: writesValues))
+    var guarding = MarkGuard(isNeeded: format == .csv && !hasHeader)
+    let stream = FormattedStream(try formatter(columns))
     if hasHeader { stream.header() }
-    for row in rows { try ResultWindow.with(row) { try stream.rows($0, write) } }
-    try stream.end(write)
+    for row in rows {
+      try ResultWindow.with(row) { window in
+        try stream.rows(window) { try guarding.write($0, write) }
+      }
+    }
+    try stream.end { try guarding.write($0, write) }
   }
 
   /// Checks that the query fits the table, before any output is begun.
   ///
-  /// - Throws: `QueryError`, `EngineError.noSuchColumn`.
+  /// - Throws: `QueryError`, `EngineError.noSuchColumn`, `ImportError.invalidOption`.
   public func check(_ table: Table) throws {
-    _ = try ResultReader(query, table)
+    _ = try formatter(ResultReader(query, table))
   }
 }

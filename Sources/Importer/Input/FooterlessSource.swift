@@ -69,7 +69,7 @@ final class FooterlessSource: ByteSource, @unchecked Sendable {
     atEnd = count == 0
     guard atEnd || held.count >= nextLook else { return }
     releasable = footerStart()
-    nextLook = 2 * (held.count - releasable)
+    nextLook = min(2 * (held.count - releasable), Self.maximumBytes)
   }
 
   /// The beginning of the last lines among the held bytes.

@@ -249,6 +249,25 @@ package enum ImportRuns {
     return runs
   }
 
+  /// The imports that have changed objects of a version and were not undone in it, oldest first. Among those
+  /// that did not come to their end it has only the last one into each table: whether others were visible is
+  /// not recorded.
+  ///
+  /// - Parameter table: only imports into this table; nil: all imports.
+  /// - Throws: `EngineError.damaged`.
+  package static func effective(_ snapshot: Snapshot, table: String? = nil) throws -> [RunEntry] {
+    let runs = try list(snapshot, table: table)
+    let undone = try UndoneRuns.find(runs, in: snapshot)
+    let pending = Set(try snapshot.pendingTables.map(\.name))
+    let last = Dictionary(runs.map { ($0.table, $0.number) }, uniquingKeysWith: { $1 })
+    return runs.filter { run in
+      let isVisible =
+        run.status == .complete || last[run.table] == run.number && !pending.contains(run.table)
+      return isVisible && !undone.contains(run.number)
+        && (run.counts.imported > 0 || run.counts.updated > 0 || run.deleted > 0)
+    }
+  }
+
   /// Returns whether a kept version has a part of an import that did not end with it: one that something else
   /// made or kept between its batches. What goes back by itself passes it over, to the version before the
   /// import, if that is kept.

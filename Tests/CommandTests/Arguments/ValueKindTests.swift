@@ -69,11 +69,15 @@ import Testing
   func characters() {
     for (text, value) in [
       (",", ","), ("\\t", "\t"), ("\t", "\t"), ("||", "||"), ("§", "§"), ("none", "none"),
-      ("\\x1f", "\u{1F}"), ("\\t|\\t", "\t|\t"), ("\\", "\\"), ("\\x", "\\x"),
+      ("\\x1f", "\u{1F}"), ("\\u{1}", "\u{1}"), ("\\u{A7}", "§"), ("\\u", "\\u"),
+      ("\\t|\\t", "\t|\t"), ("\\", "\\"), ("\\x", "\\x"),
     ] {
       #expect(ValueKind<String>.delimiter.parse(text) == value, "\(text)")
     }
-    for text in ["", "abcde", "§§§", "\n", "\r", "a\r\n", "\\x0a", "\\x80", "\\xzz"] {
+    for text in [
+      "", "\\u{}", "\\u{a}", "\\u{+1}", "\\u{110000}", "abcde", "§§§", "\n", "\r", "a\r\n", "\\x0a",
+      "\\x80", "\\xzz",
+    ] {
       #expect(ValueKind<String>.delimiter.parse(text) == nil, "\(text)")
     }
     #expect(ValueKind<String>.comment.parse("none") == "")
@@ -179,6 +183,8 @@ import Testing
     #expect(Suggestion.nearest(to: "batchsize", among: names) == "batch-size")
     #expect(Suggestion.nearest(to: "batch", among: names) == "batch-size")
     #expect(Suggestion.nearest(to: "xyz", among: names) == nil)
+    #expect(Suggestion.nearest(to: "c", among: ["a", "b"]) == nil)
+    #expect(Suggestion.nearest(to: "A", among: ["a", "b"]) == "a")
     #expect(Suggestion.nearest(to: "", among: names) == nil)
     #expect(Suggestion.nearest(to: String(repeating: "i", count: 5000), among: names) == nil)
   }

@@ -150,6 +150,21 @@ import Testing
     #expect(try bench.report(["check", bench.database, "--deep"])["ok"].bool == true)
   }
 
+  @Test("A dry run only reads: it does not wait for a writer, and leaves the file as it is")
+  func dryRunBesideAWriter() throws {
+    let bench = try load("id,a\n1,x\n2,7\n", "--key", "id")
+    let file = try bench.read("t.sheaf")
+    let database = try Database.open(bench.database)
+    let writer = try database.beginWrite()
+    let words = ["alter", bench.database, "--dry-run", "--wait", "0", "--table", "t"]
+    #expect(try SheafProcess.run(words + ["--index", "a"]).status == 0)
+    let refused = try SheafProcess.run(words + ["--type", "a:int"])
+    #expect(refused.status == 65 && refused.outputText.contains("x"))
+    writer.rollBack()
+    try database.close()
+    #expect(try bench.read("t.sheaf") == file)
+  }
+
   @Test("Wrong options of sheaf alter change nothing")
   func whatIsRefused() throws {
     let bench = try load("id,a,b\n1,x,5\n2,y,6\n", "--key", "id")

@@ -366,6 +366,8 @@ import TestSupport
       ]
       let full = try bench.run(words, status: .inputOutput)
       #expect(full.errorText.contains("No space left"))
+      #expect(full.errorText.contains("batches are committed; free some space, then to go on: "))
+      #expect(full.errorText.contains("--resume"))
       let info = try bench.report(["info", bench.database])
       let objects = info["tables"][0]["objects"].int ?? 0
       #expect(objects > 0 && objects % 975 == 0)
@@ -389,6 +391,26 @@ import TestSupport
       ])
       #expect(try bench.export() == whole.export())
       #expect(try source.read("rejects.csv") == whole.read("in.rejects.csv"))
+      try bench.run(["check", bench.database])
+    }
+
+    @Test("An import of which nothing was committed leaves the file as long as it was")
+    func nothingInVainStays() throws {
+      guard let disk = try SmallDisk(kilobytes: 300) else { return }
+      let bench = try Workbench(root: disk.path)
+      let source = try Workbench()
+      try source.write("a.csv", "a\n1\n")
+      try source.write("in.csv", Self.input(records: 30_000, seed: 4))
+      try bench.run(["import", source.path("a.csv"), "--into", bench.database, "--quiet"])
+      let before = try System.status(path: bench.database).size
+      let full = try bench.run(
+        [
+          "import", source.path("in.csv"), "--into", bench.database, "--table", "other",
+          "--batch-size", "all", "--max-rejects", "unlimited", "--rejects",
+          source.path("rejects.csv"),
+        ], status: .inputOutput)
+      #expect(full.errorText.contains("nothing was committed; free some space, and run the"))
+      #expect(try System.status(path: bench.database).size == before)
       try bench.run(["check", bench.database])
     }
 

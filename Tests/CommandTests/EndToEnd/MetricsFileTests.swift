@@ -71,6 +71,11 @@ import Testing
     try bench.run(words(bench, "--no-such-option"), status: .usage)
     #expect(value(try samples(bench), "run_exit_status") == 64)
     #expect(value(try samples(bench), "success_timestamp_seconds") == success)
+    // The file is named behind an option and its value.
+    try bench.run(
+      ["compact", "--metrics-file", bench.path("sheaf.prom"), "--if-above", "x", bench.database],
+      status: .usage)
+    #expect(value(try samples(bench), "run_exit_status", "compact") == 64)
     try bench.run([
       "compact", bench.database, "--quiet", "--metrics-file", bench.path("sheaf.prom"),
     ])

@@ -50,6 +50,7 @@ import Testing
           "--quiet",
         ], input: text)
       let bytes = try filled.read("t.sheaf")
+      let before = try filled.report(["info", filled.database])["version"].int
       var refused = 0
       // The lock file takes 140.
       for spare in stride(from: 144, through: 400, by: 32) {
@@ -60,6 +61,8 @@ import Testing
           "compact", bench.database, "--online", "--report", "json",
         ])
         let size = try System.status(path: bench.database).size
+        let version = try bench.report(["info", bench.database])["version"].int
+        #expect((result.status == 74) == (version == before), "\(spare): \(result)")
         #expect(size <= bytes.count, "\(spare): \(result.outputText)")
         #expect([0, 74].contains(result.status), "\(spare): \(result)")
         if result.status == 74 { refused += 1 }

@@ -5,6 +5,22 @@ import Testing
 
 /// `sheaf query` and `sheaf export --where`, run as a person would.
 @Suite("sheaf query") struct QueryTests {
+  @Test("JSON Lines has each name once")
+  func namesOfJSON() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "k,v\n1,x\n")
+    try bench.run(["import", bench.path("a.csv"), "--into", bench.database, "--quiet"])
+    for words in [
+      ["export", bench.database, "--columns", "k,k"],
+      ["query", bench.database, "--columns", "k,k"],
+      ["query", bench.database, "--group-by", "k,k"],
+    ] {
+      let refused = try bench.run(words + ["--format", "jsonl"], status: .usage)
+      #expect(refused.errorText.contains("'k' is named twice"))
+      #expect(try bench.run(words + ["--format", "csv"]).outputText.hasPrefix("k,k"))
+    }
+  }
+
   static let csv = """
     App,Rating,Reviews,Category,Content Rating
     Zebra Photo,4.5,100,GAME,Teen

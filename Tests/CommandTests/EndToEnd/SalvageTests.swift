@@ -220,4 +220,35 @@ struct SalvageTests {
     #expect(result.errorText.contains("a newer one may be lost"), "\(result.errorText)")
     #expect(Self.rows(result.outputText).count == Self.rowCount - 6)
   }
+
+  @Test("Without slots nothing can be saved, and the check does not advise it")
+  func withoutSlots() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path("t.sheaf")
+    _ = try Self.make(path)
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    bytes.replaceSubrange(0..<8192, with: Data(count: 8192))
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let result = try SheafProcess.run(["check", path])
+    #expect(result.status == 65)
+    #expect(result.errorText.contains("restore a copy: what says where its tables are is gone"))
+    #expect(!result.errorText.contains("--salvage"))
+    #expect(try SheafProcess.run(["export", path, "--salvage"]).status == 65)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+  }
+
+  @Test("An import into a file that was there without contents says that it begins anew")
+  func emptied() throws {
+    let bench = try Workbench()
+    let words = ["import", bench.path("a.csv"), "--into", bench.database]
+    try bench.write("a.csv", "a\n1\n")
+    for bytes in [0, 100, 8192, 12_288] {
+      try Data(count: bytes).write(to: URL(fileURLWithPath: bench.database))
+      let report = try bench.report(words)
+      let note = "was there, with nothing in it: a new database was begun in it"
+      #expect(report["notes"][0].text?.hasSuffix(note) == (bytes < 12_288 ? true : nil))
+    }
+    let report = try bench.report(words)
+    #expect(report["notes"].count == 0)
+  }
 }

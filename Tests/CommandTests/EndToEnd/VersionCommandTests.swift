@@ -353,6 +353,33 @@ import Testing
     #expect(none.errorText.contains("there is nothing to undo"))
   }
 
+  @Test("sheaf undo by itself takes back no more than the last import")
+  func severalImportsStay() throws {
+    let bench = try Workbench()
+    _ = try load(bench, users("a"))
+    try bench.run(["tag", bench.database, "first"])
+    _ = try load(bench, users("b"))
+    // Nothing was changed.
+    _ = try load(bench, users("b"))
+    try bench.run(["undo", bench.database])
+    #expect(try names(bench).contains("7 a"))
+    _ = try load(bench, users("c"), ["--keep-versions", "0"])
+    _ = try load(bench, users("d"), ["--keep-versions", "0"])
+    let before = try bench.read("t.sheaf")
+    let refused = try bench.run(["undo", bench.database, "--all"], status: .dataRefused)
+    #expect(refused.errorText.contains("is older than 2 imports into table 'users'"))
+    #expect(try bench.read("t.sheaf") == before)
+    #expect(try names(bench).contains("7 d"))
+    try bench.run(["undo", bench.database, "--to", "first"])
+    #expect(try names(bench).contains("7 a"))
+    // What the undoing has made is newer than its contents.
+    try bench.run(["undo", bench.database])
+    #expect(try names(bench).contains("7 d"))
+    _ = try load(bench, users("e"), ["--keep-versions", "0"])
+    try bench.run(["undo", bench.database], status: .dataRefused)
+    #expect(try names(bench).contains("7 e"))
+  }
+
   @Test("Compactions keep kept versions, unless told to drop them")
   func compactionsKeepThem() throws {
     let bench = try Workbench()

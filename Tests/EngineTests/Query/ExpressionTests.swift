@@ -129,6 +129,7 @@ struct ExpressionTests {
     ("Reviews is nan", 1, "only double columns hold NaN"),
     ("Reviews ==[c] 4", 1, "case can be ignored in texts only"),
     ("Reviews between 1 and null", 9 + 8, "a comparison with null is never true"),
+    ("Category == '\\u{+72}ed'", 14, "an unknown escape"),
     ("Category like 'a!b' escape '!'", 15, "the escape must stand before"),
   ]
 

@@ -329,4 +329,49 @@ import Testing
     }
     return true
   }
+
+  @Test("A first field that begins with U+FEFF is no byte-order mark", arguments: [1, 20_000])
+  func marks(rows: Int) throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    let mark = "\u{FEFF}"
+    let firsts: [(value: Value, field: String)] = [
+      (.text(mark), "\"\(mark)\""), (.text(mark + "a b"), "\"\(mark)a b\""),
+      (.text(mark + "a,b"), "\"\(mark)a,b\""), (.text("a" + mark), "a" + mark), (.null, ""),
+      (
+        .text(mark + String(repeating: "y", count: 3_000_000)),
+        "\"\(mark)" + String(repeating: "y", count: 3_000_000) + "\""
+      ),
+    ]
+    for columns in 1...2 {
+      for (number, first) in firsts.enumerated() {
+        let name = "t\(columns)\(number)"
+        let rest = columns == 2 ? ",\(mark)" : ""
+        try database.write { transaction in
+          try transaction.createTable(
+            name, columns: [Column("a", .text), Column("b", .text)].prefix(columns).map(\.self))
+          let table = try transaction.table(name)
+          _ = try table.insert([first.value, .text(mark)].prefix(columns).map(\.self))
+          for _ in 1..<rows {
+            _ = try table.insert([.text(mark), .text(mark)].prefix(columns).map(\.self))
+          }
+        }
+        var exporter = TableExporter()
+        exporter.hasHeader = false
+        for threads in [1, 2] {
+          exporter.threads = threads
+          var bytes: [UInt8] = []
+          try exporter.run(database.snapshot().table(name)) { bytes += $0 }
+          let others = String(repeating: "\(mark)\(rest)\n", count: rows - 1)
+          #expect(
+            bytes == Array("\(first.field)\(rest)\n\(others)".utf8), "\(name), \(threads) threads")
+        }
+        exporter.format = .jsonl
+        var json: [UInt8] = []
+        try exporter.run(database.snapshot().table(name)) { json += $0 }
+        #expect(json.first == UInt8(ascii: "{"))
+      }
+    }
+    try database.close()
+  }
 }

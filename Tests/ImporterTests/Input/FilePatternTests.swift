@@ -80,6 +80,8 @@ import TestSupport
     #expect(
       try files("**/*.csv")
         == ["a.csv", "b.csv", "dir.csv/f.csv", "sub/c.csv", "sub/deep/d.csv"])
+    #expect(try files("**/**/**/*.csv") == files("**/*.csv"))
+    #expect(try files("**/**") == [])
     #expect(try files("*/c.csv") == ["sub/c.csv"])
     #expect(try files("sub/**/d.csv") == ["sub/deep/d.csv"])
     #expect(try files("[!a]*.csv") == ["b.csv"])

@@ -46,6 +46,17 @@ import Testing
     }
   }
 
+  @Test("A long record before the footer is none of it")
+  func longRecord() throws {
+    let body =
+      Array("a\n".utf8) + [UInt8](repeating: 0x78, count: 40_000_000) + Array("\n".utf8)
+      + Array(repeatElement([0x31, 0x0A], count: 16_000_000).joined())
+    // The sizes of reads decide at how many bytes the footer is looked for.
+    let source = FooterlessSource(
+      MemorySource(body + Array("total".utf8), readSizes: [140_000]), lines: 1)
+    #expect(try Self.read(source, upTo: 1 << 20) == body)
+  }
+
   /// More lines than any input has.
   @Test(arguments: [4, 1 << 40, Int.max - 1, Int.max])
   func nothingIsLeft(lines: Int) throws {
