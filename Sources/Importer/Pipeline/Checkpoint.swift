@@ -37,8 +37,8 @@ struct Checkpoint: Sendable, Equatable {
   /// The end of its rejects.
   var rejects = RejectPlace()
   var isComplete = false
-  /// True when the last record was rejected. It may have been truncated, and bytes that are later added to
-  /// the input then continue it.
+  /// True when the last record was rejected for its quotes. It may have been truncated, and bytes that are
+  /// later added to the input then continue it.
   var endsWithReject = false
 
   /// False when no record of the input has become or changed an object: reading it again doubles none.

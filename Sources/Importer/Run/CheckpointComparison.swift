@@ -57,7 +57,7 @@ struct CheckpointComparison {
     return try inputs.contains { try isMoved(own, to: $0) } ? .fresh : changed
   }
 
-  /// Returns whether another input begins with what an interrupted import has read.
+  /// Returns whether another input begins with what was imported of this one: then its file was renamed.
   private func isMoved(_ begun: Checkpoint, to other: InputFile) throws -> Bool {
     guard other.canBeReadAgain, other.key != file.key else { return false }
     let skipped = try splitter(of: other.path).skip(
