@@ -50,7 +50,7 @@ package final class LeafCache {
     while let reader = slots[slot] {
       if reader.leaf.entry == entry {
         if reader.fits(shape) { return reader }
-        // A column or a type of the table has changed since.
+        // The columns of the table, or how one is read, have changed since.
         let changed = try LeafReader(reader.leaf, shape, pools: pools)
         byteCount += changed.byteCount - reader.byteCount
         slots[slot] = changed

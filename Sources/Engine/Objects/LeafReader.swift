@@ -72,7 +72,7 @@ final class LeafReader {
 
   deinit { points.deallocate() }
 
-  /// True when the shape has the same columns with the same types; it then replaces this reader's shape.
+  /// True when the shape has the same columns, read in the same way; it then replaces this reader's shape.
   @inline(__always)
   func fits(_ other: RowShape) -> Bool {
     if shape === other { return true }

@@ -44,9 +44,9 @@ package final class RowShape: Sendable {
 
   package init(_ schema: TableSchema) { self.schema = schema }
 
-  /// True when the other shape has the same columns with the same types, whatever their names.
+  /// True when the other shape has the same columns, read in the same way, whatever their names.
   func isSame(_ other: RowShape) -> Bool {
     schema.columnIDs == other.schema.columnIDs
-      && zip(columns, other.columns).allSatisfy { $0.type == $1.type }
+      && zip(columns, other.columns).allSatisfy { $0.reading == $1.reading }
   }
 }

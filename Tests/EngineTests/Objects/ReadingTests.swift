@@ -31,6 +31,41 @@ struct ReadingTests {
     return options
   }
 
+  @Test(
+    "A column that is read in another way from some version on, by one handle", arguments: [2, 60])
+  func anotherNotation(rows: Int) throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("a.sheaf"))
+    let (dayFirst, monthFirst) = (
+      Reading(.date, try Notation(.date, ["%d/%m/%Y"])),
+      Reading(.date, try Notation(.date, ["%m/%d/%Y"]))
+    )
+    try database.write { transaction in
+      try transaction.createTable("t", columns: [Column("x", .text)])
+      let table = try transaction.table("t")
+      for row in 0..<rows { try table.insert([.text("0\(row % 9 + 1)/1\(row % 3)/2020")]) }
+      try table.setReading("x", to: dayFirst)
+    }
+    let old = try database.snapshot().table("t")
+    let keys = Array(1...Int64(rows)).shuffled()
+    let before = try keys.map { try old.row(forKey: $0)?["x"] }
+    try database.write { try $0.table("t").setReading("x", to: monthFirst) }
+    let new = try database.snapshot().table("t")
+    let other = try Database.open(folder.path("a.sheaf"), options: .init(access: .readOnly))
+    let fresh = try other.snapshot().table("t")
+    for (key, was) in zip(keys, before) {
+      let now = try fresh.row(forKey: key)?["x"]
+      #expect(now != was)
+      #expect(try new.row(forKey: key)?["x"] == now)
+      #expect(try new.value(forKey: key, column: "x") == now)
+      // Through the older version again: its leaves are the same blocks.
+      #expect(try old.row(forKey: key)?["x"] == was)
+      #expect(try old.value(forKey: key, column: "x") == was)
+    }
+    try other.close()
+    try database.close()
+  }
+
   @Test("Lookups and scans say what the slow twin says", arguments: Effort.seeds(1..<13))
   func twin(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
