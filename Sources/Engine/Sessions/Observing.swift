@@ -85,7 +85,7 @@ extension Results {
   ///   - queue: the queue; calls run on it one at a time, even if it is concurrent.
   ///   - keyPaths: as in `observe(keyPaths:_:)`.
   ///   - call: the closure to call.
-  /// - Throws: the errors of `observe(keyPaths:_:)`.
+  /// - Throws: the errors of `observe(keyPaths:_:)`, except `.cannotObserve`; `EngineError.closed`.
   public func observe(
     on queue: DispatchQueue, keyPaths: [String]? = nil,
     _ call: @escaping @Sendable (ResultsChange<FrozenResults>) -> Void
@@ -94,6 +94,8 @@ extension Results {
     let observer = QueueObserver(session.database, queue, tracker) { event in
       call(event.told { list, _ in list.frozen })
     }
+    // Nothing would be delivered.
+    _ = try session.database.parts
     observer.start()
     return NotificationToken(session: session, observer: observer)
   }
@@ -223,7 +225,7 @@ extension Object {
 
   /// Calls `call` on a queue with a frozen object: see `Results.observe(on:keyPaths:_:)`.
   ///
-  /// - Throws: the errors of `observe(keyPaths:_:)`.
+  /// - Throws: the errors of `observe(keyPaths:_:)`, except `.cannotObserve`; `EngineError.closed`.
   public func observe(
     on queue: DispatchQueue, keyPaths: [String]? = nil,
     _ call: @escaping @Sendable (ObjectChange<FrozenObject>) -> Void
@@ -233,6 +235,8 @@ extension Object {
     let observer = QueueObserver(session.database, queue, tracker) { event in
       call(event.told { table, _ in FrozenObject(frozen: table, key: key) })
     }
+    // Nothing would be delivered.
+    _ = try session.database.parts
     observer.start()
     return NotificationToken(session: session, observer: observer)
   }

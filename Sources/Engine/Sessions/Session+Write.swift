@@ -111,6 +111,7 @@ extension Session {
       mark?.cancel(base: base.catalogue)
       leaveTransaction(base)
       for token in tokens { token.observer.endSilence(from: base, to: base) }
+      wake.request()
       throw error
     }
   }

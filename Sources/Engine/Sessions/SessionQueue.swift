@@ -21,6 +21,8 @@ public final class SessionQueue: @unchecked Sendable {
   private var session: Session?
   private let lock = Lock()
   private var inside: ExecutionContext?
+  /// Found on the queue, and on queues that have it as their target.
+  private let mark = DispatchSpecificKey<Bool>()
 
   /// Makes no session yet; may be called on any thread.
   ///
@@ -30,11 +32,16 @@ public final class SessionQueue: @unchecked Sendable {
   public init(_ database: Database, _ queue: DispatchQueue) {
     self.database = database
     self.queue = queue
+    if isOwn { queue.setSpecific(key: mark, value: true) }
   }
+
+  /// False for a global queue, which must not be marked.
+  private var isOwn: Bool { (try? Confinement.checkQueue(queue)) != nil }
 
   deinit {
     // The session must be released on its queue.
     let remains = Remains(session: session)
+    if isOwn { queue.setSpecific(key: mark, value: nil) }
     queue.async(flags: .barrier) {
       remains.session?.end()
       remains.session = nil
@@ -65,19 +72,34 @@ public final class SessionQueue: @unchecked Sendable {
     return try body(made)
   }
 
+  /// Runs `body`, which no thread waits for in `perform`, with the session, on the queue.
+  private func useAlone<Result>(_ body: (Session) throws -> Result) throws -> Result {
+    // A global queue is refused by `use`.
+    guard isOwn else { return try use(body) }
+    return try ThreadWaits.working(on: .tag(queue)) { try use(body) }
+  }
+
   /// Runs `body` on the queue and waits for it. On the queue itself it runs directly.
   /// - Throws: the errors of `body`, such as `EngineError.nestedTransaction` when the caller is inside a
-  ///   write transaction and `body` begins another; the errors of `Database.snapshot`; `.invalidArgument` for
-  ///   a global queue; `.wrongThread` when another block of a concurrent queue uses the session.
+  ///   write transaction and `body` begins another; `.nestedPerform` when the queue's work waits for the
+  ///   caller, directly or through others, so that the caller would wait for itself; the errors of
+  ///   `Database.snapshot`; `.invalidArgument` for a global queue; `.wrongThread` when another block of a
+  ///   concurrent queue uses the session, and on the queue of another session that has this one as its
+  ///   target.
   @discardableResult
   public func perform<Result: Sendable>(
     _ body: @Sendable (Session) throws -> Result
   ) throws -> Result {
     try Confinement.checkQueue(queue)
-    if ExecutionContext.queue == .tag(queue) { return try use(body) }
+    let tag = ExecutionContext.tag(queue)
+    if DispatchQueue.getSpecific(key: mark) != nil { return try use(body) }
     let files = NestingGuard.openFiles
-    return try queue.sync(flags: .barrier) {
-      try NestingGuard.working(forOneInside: files) { try use(body) }
+    return try ThreadWaits.waiting(for: tag, path: database.path) {
+      try queue.sync(flags: .barrier) {
+        try ThreadWaits.working(on: tag) {
+          try NestingGuard.working(forOneInside: files) { try use(body) }
+        }
+      }
     }
   }
 
@@ -90,7 +112,7 @@ public final class SessionQueue: @unchecked Sendable {
   ) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       queue.async(flags: .barrier) {
-        continuation.resume(with: Swift.Result { try self.use(body) })
+        continuation.resume(with: Swift.Result { try self.useAlone(body) })
       }
     }
   }
@@ -100,7 +122,7 @@ public final class SessionQueue: @unchecked Sendable {
   /// - Parameter body: receives the session, or the error of making it.
   public func async(_ body: @escaping @Sendable (Result<Session, any Error>) -> Void) {
     queue.async(flags: .barrier) {
-      do { try self.use { body(.success($0)) } } catch { body(.failure(error)) }
+      do { try self.useAlone { body(.success($0)) } } catch { body(.failure(error)) }
     }
   }
 }

@@ -171,7 +171,7 @@ extension EngineError: CustomStringConvertible {
         + "snapshot or transaction it was given, or an asynchronous one, which comes after it"
     case .nestedPerform(let path):
       return
-        "\(path): this session thread waits for the caller, so that each would wait for the other; "
+        "\(path): this session thread or queue waits for the caller, so that each would wait for the other; "
         + "use async, or do it where perform was called first"
     case .tooManyVersions(let path, let active, let limit, let oldest):
       return "\(path): the commit would make \(active) versions alive (at most \(limit)); nothing "
@@ -251,7 +251,7 @@ extension EngineError: CustomStringConvertible {
 
   private static func list(_ what: String, _ names: [String]) -> String {
     if names.isEmpty { return "there are no \(what)" }
-    let shown = names.prefix(20).joined(separator: ", ")
+    let shown = names.prefix(20).map { String($0.prefix(200)) }.joined(separator: ", ")
     return "its \(what): \(shown)\(names.count > 20 ? ", …" : "")"
   }
 }

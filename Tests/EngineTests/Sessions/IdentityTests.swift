@@ -181,6 +181,80 @@ struct IdentityTests {
     z.stop()
   }
 
+  @Test("A queue whose work waits for the caller is not waited for")
+  func ringOfQueues() throws {
+    let (a, b) = (
+      SessionQueue(database, DispatchQueue(label: "a")),
+      SessionQueue(database, DispatchQueue(label: "b"))
+    )
+    let thread = try SessionThread(database)
+    let nested = EngineError.nestedPerform(path: database.path)
+    #expect(throws: nested) {
+      try a.perform { _ in try b.perform { _ in try a.perform { _ in 1 } } }
+    }
+    #expect(throws: nested) {
+      try a.perform { _ in try thread.perform { _ in try a.perform { _ in 1 } } }
+    }
+    // The thread itself runs the work of the queue.
+    #expect(try thread.perform { _ in try a.perform { _ in try thread.perform { _ in 1 } } } == 1)
+    // Through a queue without a session.
+    let plain = DispatchQueue(label: "plain")
+    #expect(throws: nested) {
+      try a.perform { _ in try plain.sync { try a.perform { _ in 1 } } }
+    }
+    // Work that was given to the queue itself.
+    let told = Told<Bool>()
+    a.queue.async {
+      do {
+        try b.perform { _ in try a.perform { _ in } }
+        told.add(false)
+      } catch { told.add(error as? EngineError == nested) }
+    }
+    #expect(told.wait(1) == [true])
+    // The thread waits for the queue first, and then its work asks the thread; others go on.
+    for isSession in [true, false] {
+      let (entered, other) = (DispatchSemaphore(value: 0), Told<Bool>())
+      let work: @Sendable () -> Void = {
+        entered.signal()
+        // Long enough for the thread to wait.
+        System.sleep(milliseconds: 100)
+        do {
+          try thread.perform { _ in }
+          other.add(false)
+        } catch { other.add(error as? EngineError == nested) }
+      }
+      if isSession { a.async { _ in work() } } else { a.queue.async { work() } }
+      entered.wait()
+      #expect(try thread.perform { _ in try a.perform { _ in 5 } } == 5)
+      #expect(other.wait(1) == [true])
+      #expect(try b.perform { _ in 6 } == 6)
+    }
+    // No ring: a queue itself, one behind the other, and the same again.
+    #expect(try a.perform { _ in try a.perform { _ in try b.perform { _ in 2 } } } == 2)
+    #expect(try b.perform { _ in try a.perform { _ in try thread.perform { _ in 3 } } } == 3)
+    #expect(try a.perform { _ in try b.perform { _ in 4 } } == 4)
+    // A queue whose target is the session's.
+    let above = SessionQueue(database, DispatchQueue(label: "above", target: a.queue))
+    #expect(throws: EngineError.self) {
+      try above.perform { _ in try a.perform { try $0.version } }
+    }
+    // Two threads ask each other's queue at once: the second one gets an error.
+    for _ in 0..<200 {
+      let answers = Shared<Bool>()
+      let threads = try [(a, b), (b, a)].map { one, other in
+        try Background {
+          do {
+            _ = try one.perform { _ in try other.perform { _ in 6 } }
+            answers.append(true)
+          } catch EngineError.nestedPerform { answers.append(false) }
+        }
+      }
+      for thread in threads { try thread.join() }
+      #expect(answers.list.count == 2 && answers.list.contains(true))
+    }
+    thread.stop()
+  }
+
   @Test(
     "Closing waits for the transactions of other threads, and lets none begin",
     arguments: [false, true])

@@ -37,6 +37,51 @@ struct ObservingTests {
 
   init() throws { database = try SessionTests.apps(folder) }
 
+  @Test("A commit that fails does not keep the changes of others from an observer")
+  func failedCommit() throws {
+    let folder = TemporaryFolder()
+    var options = Database.Options()
+    options.maximumActiveVersions = 2
+    let database = try Database.open(folder.path("few.sheaf"), options: options)
+    try database.write { try $0.createTable("t", columns: [Column("k", .int)]) }
+    let held = [try database.snapshot()]
+    let thread = try SessionThread(database)
+    let told = Told<String>()
+    try thread.perform { session in
+      try session.keep(
+        session.objects("t").observe { change in
+          guard case .initial = change else { return told.add("changed") }
+          // A change of another, and a transaction in which nothing is delivered.
+          do {
+            try database.write { _ = try $0.table("t").insert([.int(1)]) }
+            try session.beginWrite()
+          } catch { told.add("\(error)") }
+          told.add("initial")
+        })
+    }
+    #expect(told.wait(1) == ["initial"])
+    Thread.sleep(forTimeInterval: 0.1)
+    try thread.perform { session in
+      let another = try database.snapshot()
+      try session.insert(["k": .int(2)], into: "t")
+      #expect(throws: EngineError.self) { try session.commitWrite() }
+      withExtendedLifetime((held, another)) {}
+    }
+    #expect(told.wait(2) == ["initial", "changed"])
+    thread.stop()
+    try database.close()
+  }
+
+  @Test("Observing on a queue after the database was closed")
+  func afterClosing() throws {
+    let session = try database.session()
+    let results = try session.objects("apps")
+    try database.close()
+    #expect(throws: EngineError.closed(path: database.path)) {
+      try results.observe(on: DispatchQueue(label: "q")) { _ in }
+    }
+  }
+
   enum Event: Equatable, Sendable {
     case initial(Int)
     case update(Int, ChangeSet)
