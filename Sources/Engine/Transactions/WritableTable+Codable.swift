@@ -8,12 +8,13 @@ extension WritableTable {
   /// is nil is null.
   ///
   /// - Returns: the object's key.
-  /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; the errors
-  ///   of the object's `encode(to:)`.
+  /// - Throws: `EngineError.invalidProperty`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`;
+  ///   `.invalidArgument` when the object changes the table's columns while it is encoded; the errors of its
+  ///   `encode(to:)`.
   @discardableResult
   public func insert<Model: Encodable>(_ object: Model) throws -> Int64 {
     try editor.withRowEncoder { encoder in
-      try encoder.encode(object, table: name)
+      try encode(object, encoder)
       return try editor.insert(encoder.row)
     }
   }
@@ -38,8 +39,17 @@ extension WritableTable {
 
   private func values<Model: Encodable>(of object: Model) throws -> [String: Value] {
     try editor.withRowEncoder { encoder in
-      try encoder.encode(object, table: name)
+      try encode(object, encoder)
       return encoder.values
+    }
+  }
+
+  private func encode<Model: Encodable>(_ object: Model, _ encoder: RowEncoder) throws {
+    let changes = editor.schemaChangeCount
+    try encoder.encode(object, table: name)
+    guard editor.schemaChangeCount == changes else {
+      throw EngineError.invalidArgument(
+        "the columns of table '\(name)' were changed while an object for it was encoded")
     }
   }
 }

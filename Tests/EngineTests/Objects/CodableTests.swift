@@ -39,6 +39,20 @@ private struct Everything: Codable, Equatable {
   }
 }
 
+/// Changes the table while it is encoded for it.
+private struct Renaming: Encodable {
+  let a: Int
+  var change: (() throws -> Void)?
+
+  enum CodingKeys: String, CodingKey { case a }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(a, forKey: .a)
+    try change?()
+  }
+}
+
 /// `Codable` objects are read back as they were written, or the error names the property.
 @Suite("Codable objects")
 struct CodableTests {
@@ -52,6 +66,34 @@ struct CodableTests {
       try body(try transaction.table(definition.name))
     }
     return try database.snapshot().table(definition.name)
+  }
+
+  @Test("An object that changes the table's columns while it is encoded")
+  func changesColumns() throws {
+    let columns = [Column("a", .int), Column("b", .int)]
+    let table = try write(TableDefinition("t", columns: columns)) { table in
+      try table.insert([.int(1), .int(2)])
+      func rename() throws {
+        try table.renameColumn("a", to: "x")
+        try table.renameColumn("b", to: "a")
+      }
+      for key in [1, 2] as [Int64] {
+        let columns = table.columns.map(\.name)
+        #expect(throws: EngineError.self) {
+          if key == 1 {
+            try table.update(key, Renaming(a: 5, change: rename))
+          } else {
+            try table.insert(Renaming(a: 5) { try table.renameColumn("x", to: "y") })
+          }
+        }
+        #expect(table.columns.map(\.name) != columns)
+        try table.insert(Renaming(a: 76 + Int(key)))
+      }
+    }
+    #expect(table.columns.map(\.name) == ["y", "a"])
+    #expect(try table.row(forKey: 1)?.values == [.int(1), .int(2)])
+    #expect(try table.row(forKey: 2)?.values == [.null, .int(77)])
+    #expect(try table.row(forKey: 3)?.values == [.null, .int(78)])
   }
 
   private func message(_ body: () throws -> Void) -> String {

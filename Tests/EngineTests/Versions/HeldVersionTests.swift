@@ -167,6 +167,20 @@ struct HeldVersionTests {
     coordination.release(slot)
   }
 
+  @Test("A version whose number was given again after a flush that failed is another one")
+  func numberGivenAgain() throws {
+    let coordination = try Coordination(privateFor: "memory")
+    var newest = [(7, 1), (7, 2), (7, 2)].map { (version: UInt64, checksum: UInt64) in
+      let root = BlockReference(offset: 8192, length: 1, checksum: checksum)
+      return VersionRecord(version: version, root: root, end: 12288)
+    }
+    let last = newest[2]
+    let (slot, record) = try coordination.hold { newest.removeFirst() }
+    #expect(record == last && newest.isEmpty)
+    #expect(try coordination.heldVersions().map(\.record) == [last])
+    coordination.release(slot)
+  }
+
   @Test("Whoever takes the place of a killed process does not hold what that one held")
   func placeOfTheDead() throws {
     let folder = TemporaryFolder()
