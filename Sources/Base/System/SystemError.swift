@@ -39,7 +39,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   public var description: String {
     let reason =
       isLink
-      ? "it is a symbolic link, which is not followed here; name the file itself" : reason
+      ? "it is a symbolic link that is not followed here, or one of a circle; name the file itself"
+      : reason
     return path.isEmpty ? "\(operation): \(reason)" : "\(path): \(operation): \(reason)"
   }
 

@@ -190,7 +190,7 @@ struct AlterRun {
     }
     if !wish.keys.isEmpty, wish.keys != old {
       do {
-        try table.editor.refuseEmptyKeys(
+        try table.editor.refuseUnfitKeys(
           columns: table.columns.indices.filter { wish.keys.contains(table.columns[$0].name) })
         try table.setKey(wish.keys)
       } catch EngineError.invalidKey(let table, let column, let reason) {

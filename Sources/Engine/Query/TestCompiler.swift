@@ -317,13 +317,17 @@ struct TestCompiler {
 
 /// Names of columns in messages.
 enum ColumnNames {
+  /// Longer names are cut off in lists.
+  private static let mostShown = 200
+
   /// The message for a missing column, with a similar name.
   static func unknown(_ name: String, among names: [String]) -> String {
     let problem = "there is no column '\(name)'"
     if let meant = nearest(to: name, among: names) {
       return problem + "; did you mean \(written(meant))?"
     }
-    let shown = names.prefix(20).map(written).joined(separator: ", ")
+    let shown = names.prefix(20).map { written(String($0.prefix(mostShown))) }
+      .joined(separator: ", ")
     return problem + "; the columns are \(shown)\(names.count > 20 ? ", …" : "")"
   }
 

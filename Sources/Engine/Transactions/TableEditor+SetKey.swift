@@ -33,23 +33,39 @@ extension TableEditor {
     }
   }
 
-  /// Rejects columns for a key of records when some object has an empty value there, since imports reject
-  /// such records.
+  /// Rejects columns for a key of records when imports would reject the key of some object: an empty text, a
+  /// value with blanks around it, a decimal or UUID that is not spelled as such values are, without a
+  /// notation.
   ///
   /// - Parameter columns: the indices of the columns.
   /// - Throws: `EngineError.invalidKey`, naming the object.
   /// - Complexity: O(n).
-  package func refuseEmptyKeys(columns: [Int]) throws {
-    for column in columns where [.text, .data].contains(schema.columns[column].type) {
-      var empty: Int64?
-      try forEachSpelling(ofColumn: column) { key, _, spelling in
-        if let spelling, spelling.isEmpty { empty = key }
-        return empty == nil
+  package func refuseUnfitKeys(columns: [Int]) throws {
+    for index in columns {
+      let column = schema.columns[index]
+      let isTyped = ![.text, .data].contains(column.type)
+      var unfit: (key: Int64, spelling: [UInt8])?
+      try forEachSpelling(ofColumn: index) { key, _, spelling in
+        guard let spelling else { return true }
+        let isUnfit =
+          isTyped
+          ? KeySpelling.isUnfit(spelling, column.type)
+            || (column.type.isWide && Value(spelling: spelling, as: Reading(column.type)) == nil)
+          : spelling.isEmpty
+        if isUnfit { unfit = (key, Array(spelling.prefix(100))) }
+        return !isUnfit
       }
-      guard let empty else { continue }
+      guard let unfit else { continue }
+      let shown = String(decoding: unfit.spelling, as: UTF8.self)
+      let hasBlanks = unfit.spelling.withUnsafeBytes(\.hasBlanksAround)
       throw EngineError.invalidKey(
-        table: name, column: schema.columns[column].name,
-        reason: "object \(empty) is empty there; give it a value first")
+        table: name, column: column.name,
+        reason: !isTyped
+          ? "object \(unfit.key) is empty there; give it a value first"
+          : "object \(unfit.key) is spelled '\(shown)' there, "
+            + (hasBlanks ? "with blanks" : "not as \(column.type.article) is")
+            + ", and keys are compared as they are spelled: give it the value again, or the column "
+            + "the type text")
     }
   }
 

@@ -167,11 +167,11 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .cannotResume(let path, let reason):
       "\(path): cannot resume: \(reason)"
     case .noSuchColumn(let name, let known):
-      "the input has no column '\(name)'; it has: \(known.prefix(20).joined(separator: ", "))"
+      "the input has no column '\(name)'; it has: \(Self.list(known))"
         + (known.count > 20 ? ", ..." : "")
     case .missingColumn(let path, let name, let known):
       "\(path): the input has no column '\(name)', which the table needs; it has: "
-        + known.prefix(20).joined(separator: ", ") + (known.count > 20 ? ", ..." : "")
+        + Self.list(known) + (known.count > 20 ? ", ..." : "")
         + "; get the right file, or name one of its columns so with --rename"
     case .unfinished(let position):
       "\(position): the last record has no line end, so the input may have been cut off; get it again, or "
@@ -228,5 +228,10 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(position): the header cannot be used: \(reason); mend it, give names with --header, "
         + "or name the right --encoding, --delimiter or --quote"
     }
+  }
+
+  /// The first names of a list; long ones are cut off.
+  private static func list(_ names: [String]) -> String {
+    names.prefix(20).map { String($0.prefix(200)) }.joined(separator: ", ")
   }
 }

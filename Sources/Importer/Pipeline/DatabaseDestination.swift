@@ -93,7 +93,7 @@ final class DatabaseDestination: Destination {
     let columns = plan.keyColumns.compactMap { editor.schema.index(of: plan.columns[$0].name) }
     guard columns.count == plan.keyColumns.count else { return }
     do {
-      try editor.refuseEmptyKeys(columns: columns)
+      try editor.refuseUnfitKeys(columns: columns)
       try editor.setKey(columns: columns)
     } catch let error as EngineError {
       // The option is wrong, not the data of the input.

@@ -6,7 +6,7 @@ extension ImportRun {
   /// Refuses a path at which the file of changes cannot be created.
   func checkChanges() throws {
     guard let path = options.changes else { return }
-    if path == "-" {
+    if path == "-" || path.isEmpty {
       throw ImportError.invalidOption("--changes names a file; sheaf diff prints what has changed")
     }
     let rejects = options.rejects.map { [$0, RejectName.reasonsPath($0)] } ?? []

@@ -64,6 +64,11 @@ extension InputPlanner {
           "the first \(lines == 1 ? "line has" : "\(lines) lines have") one field, what follows has "
             + "more; if \(lines == 1 ? "it is" : "they are") not part of the table, use --skip-lines "
             + "\(lines)")
+      } else if Preamble.areTitles(records.filter { $0.line <= lines }.map(\.fields)) {
+        notes.append(
+          "the first \(lines == 1 ? "line is" : "\(lines) lines are") filled like a title, if at all; if "
+            + "\(lines == 1 ? "it is" : "they are") not part of the table, use --skip-lines \(lines)"
+        )
       }
       return unchanged
     }

@@ -44,6 +44,18 @@ extension InputPlanner {
 }
 
 extension ImportOptions {
+  /// Refuses numbers that no input can have.
+  func checkNumbers() throws(ImportError) {
+    guard (1...Self.mostHeaderLines).contains(headerLines) else {
+      throw .invalidOption("header lines must be from 1 to \(Self.mostHeaderLines)")
+    }
+    for (number, what) in [(skipLines ?? 0, "lines to skip"), (skipFooter, "footer lines")]
+    where number < 0 {
+      throw .invalidOption("\(what) must be 0 or more")
+    }
+    if let limit, limit < 0 { throw .invalidOption("the limit must be 0 or more") }
+  }
+
   /// The options for reading rows of a query or a table, which have one fixed dialect.
   fileprivate var ofOwnForm: ImportOptions {
     var own = self

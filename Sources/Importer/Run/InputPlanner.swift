@@ -71,6 +71,7 @@ struct InputPlanner {
   /// - Throws: `ImportError.emptyInput`, `.malformedHeader`, `.invalidDialect`, `.unsupportedEncoding`, and
   ///   the errors of reading.
   func open(_ source: any ByteSource) throws -> Opened {
+    try options.checkNumbers()
     let decoded = try DecodingSource(
       detecting: source, given: options.encoding, guesses: options.isSniffing)
     let splitter = RecordSplitter(

@@ -50,6 +50,9 @@ struct RejectNamer {
 
   /// Refuses names that would overwrite an input, the database or a foreign file.
   func check() throws {
+    if options.rejects?.isEmpty == true {
+      throw ImportError.invalidOption("--rejects names a file")
+    }
     for name in Set(inputs.map(name)) {
       for file in [name.base, RejectName.reasonsPath(name.base)] {
         if try isTaken(file) {

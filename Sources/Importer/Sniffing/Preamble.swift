@@ -212,6 +212,11 @@ package enum Preamble {
     return !CellShape.isEmpty(record[0]) && filled <= max(1, record.count / 4)
   }
 
+  /// Whether records of at least three fields are filled like titles, and not all of them are empty.
+  static func areTitles(_ records: [[String?]]) -> Bool {
+    records.allSatisfy { $0.count > 2 && isTitle($0) } && records.contains { filled($0) > 0 }
+  }
+
   /// Whether only the first half of a record is filled, or only a label and its value.
   private static func isAtFront(_ record: [String?]) -> Bool {
     guard let last = record.lastIndex(where: { !CellShape.isEmpty($0) }) else { return true }

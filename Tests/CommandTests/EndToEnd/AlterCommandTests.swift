@@ -211,6 +211,38 @@ import Testing
     _ = try alter(bench, "--key", "id,v")
   }
 
+  /// Later imports would reject each record with such a key.
+  @Test(arguments: [
+    ("k:decimal", "k,v\n1.50,a\n2.0,b\n", "object 1 is spelled '1.50' there, not as a decimal is"),
+    (
+      "k:uuid",
+      "k,v\nf81d4fae-7dec-11d0-a765-00a0c91e6bf6,a\nF81D4FAE-7DEC-11D0-A765-00A0C91E6BF7,b\n",
+      "object 2 is spelled 'F81D4FAE-7DEC-11D0-A765-00A0C91E6BF7' there, not as a uuid is"
+    ),
+    ("k:decimal", "k,v\n\"$1,234.50\",a\n$2.50,b\n", "object 1 is spelled '$1,234.50' there"),
+    ("k:double", "k,v\n1.5,a\n\" 2.5 \",b\n", "object 2 is spelled ' 2.5 ' there, with blanks"),
+  ])
+  func keysThatImportsReject(type: String, csv: String, why: String) throws {
+    let bench = try load(csv, "--types", type)
+    let file = try bench.read("t.sheaf")
+    for key in ["k", "v,k"] {
+      let refused = try bench.run(["alter", bench.database, "--key", key], status: .dataRefused)
+      #expect(refused.errorText.contains(why), "\(refused.errorText)")
+      let imported = try bench.run(
+        ["import", "-", "--into", bench.database, "--table", "t", "--key", key],
+        input: "k,v\n3,c\n",
+        status: .usage)
+      #expect(imported.errorText.contains(why), "\(imported.errorText)")
+    }
+    #expect(try bench.read("t.sheaf") == file)
+    // As text they are keys.
+    _ = try alter(bench, "--type", "k:text", "--key", "k")
+    let again = try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t", "--on-conflict", "update"],
+      input: csv)
+    #expect(again.outputText.contains("2 unchanged"), "\(again.outputText)")
+  }
+
   /// The name ends at the first `=` that follows the name of a column.
   @Test func defaultsOfOddNames() throws {
     let bench = try load("id,a=b,a=c,c,c=d\n1,2,3,4,5\n", "--key", "id", "--types", "text")

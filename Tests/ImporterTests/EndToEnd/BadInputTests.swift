@@ -49,6 +49,26 @@ import Testing
     }
   }
 
+  @Test("Numbers and names that no input can have", arguments: [0, 1, 2, 3, 4, 5, 6, 7])
+  func impossibleOptions(number: Int) throws {
+    let folder = try ImportFolder()
+    #expect(throws: ImportError.self) {
+      try folder.importCSV("a,b\n1,2\n") { options in
+        switch number {
+        case 0: options.headerLines = 0
+        case 1: options.headerLines = .max
+        case 2: options.headerLines = .min
+        case 3: options.skipLines = -1
+        case 4: options.skipFooter = -1
+        case 5: options.limit = -1
+        case 6: options.rejects = ""
+        default: options.changes = ""
+        }
+      }
+    }
+    #expect(!folder.names().contains("t.sheaf"))
+  }
+
   @Test("Without a header the columns are numbered or named by the option")
   func withoutAHeader() throws {
     let folder = try ImportFolder()

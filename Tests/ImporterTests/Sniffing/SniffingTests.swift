@@ -301,6 +301,14 @@ import Testing
     #expect(try Self.found("10,2\n\"id\",\"z\"\n1,2.2\n2,3.1\n").notes.contains("--skip-lines 1"))
     let groups = ",2021-22,2021-22,2022-23,2022-23\n,W,L,W,L\nTeam,,,,\nA,2,3,4,5\nB,3,2,5,6\n"
     #expect(try Self.found(groups).notes.contains("--skip-lines 1"))
+    // Padded titles above texts alone, and a note below: nothing certain.
+    let padded =
+      "Amt;;;\nStand;;;\nKreis;Name;Ort;Land\n01a;Flens;x;ab\n01b;Kiel;yy;bc c\n01c;Luebeck;z;d\n(c) Amt;;;\n"
+    #expect(try Self.found(padded).notes.contains("--skip-lines 2"))
+    let units =
+      ";;;\nAmt;;;\n;;;\nKreis;Name;Bev;Area\n;;Anzahl;qkm\n01001;Flens;91113;56,73\n"
+      + "01002;Kiel;246243;118,65\n01003;Luebeck;216277;214,19\n01004;-;.;x\n(c) Amt;;;\n"
+    #expect(try Self.found(units).notes.contains("--skip-lines 3"))
     for text in [
       "10,2\nid,3\n1,2.2\n2,3.1\n", "10,2\nid,z\nx,y\nz,w\n", "10,2\n1,2.2\n2,3.1\n3,2\n",
       "10\nid\n1\n2\n",
