@@ -28,7 +28,8 @@ extension Database: TransactionHost {
     TransactionSettings(
       isReadOnly: options.access == .readOnly, durability: options.durability,
       schemaVersion: options.schema?.version, limits: options.limits,
-      indexLimits: options.indexLimits, isWrongOnPurpose: options.isWrongOnPurpose)
+      indexLimits: options.indexLimits, keptInPart: options.keptInPart,
+      isWrongOnPurpose: options.isWrongOnPurpose)
   }
 
   var lockFile: FileIdentity { coordination.identity }

@@ -57,6 +57,8 @@ public final class Database: @unchecked Sendable {
     /// Sizes that tests set to small values.
     package var limits = TreeEditor.Limits()
     package var indexLimits = IndexLimits()
+    /// The number of kept versions in a part of the history.
+    package var keptInPart = StoredHistory.mostInPart
     /// Called by tests between a writer's reading of the pipeline and of the readers.
     package var betweenLooks: (@Sendable () -> Void)?
     /// True in a test that writes wrong data on purpose, for which strict mode would end the process.

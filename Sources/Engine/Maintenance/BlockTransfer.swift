@@ -181,7 +181,7 @@ struct BlockTransfer {
 
   private mutating func noHistory() throws -> BlockReference {
     if let emptyHistory { return emptyHistory }
-    let reference = try put(node: History().encode())
+    let reference = try History.empty { try put(node: $0) }
     emptyHistory = reference
     return reference
   }

@@ -156,6 +156,9 @@ package struct Checker {
     if let reference = roots.catalogue.history {
       note(reference, "the history")
       do {
+        for part in try roots.historyBlocks(blocks).dropFirst() {
+          note(part, "a part of the history")
+        }
         _ = try roots.history(blocks)
       } catch {
         report.problems.append(Self.describe(error, "the history"))

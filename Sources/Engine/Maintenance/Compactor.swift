@@ -107,7 +107,7 @@ package struct Compactor {
     }
     var history = History()
     history.limit = try source.history(blocks).limit
-    catalogue.history = history.isEmpty ? nil : try writer.append(node: history.encode())
+    catalogue.history = try history.write { try writer.append(node: $0) }
     return try seal(catalogue)
   }
 

@@ -76,7 +76,7 @@ struct SharedCopy {
         hasHistory: catalogue.history != nil)
     }
     copied = history
-    newest.history = try put(node: history.encode())
+    newest.history = try history.write { try put(node: $0) }
     return newest
   }
 
@@ -98,7 +98,7 @@ struct SharedCopy {
 
   private mutating func noHistory() throws -> BlockReference {
     if let emptyHistory { return emptyHistory }
-    let reference = try put(node: History().encode())
+    let reference = try History.empty { try put(node: $0) }
     emptyHistory = reference
     return reference
   }

@@ -29,7 +29,7 @@ struct WholeCopy {
     }
     try transfer.copyTables(of: &catalogue, end: source.record.end)
     let history = try transfer.copyKept(source.history(blocks), known: old)
-    catalogue.history = history.isEmpty ? nil : try transfer.put(node: history.encode())
+    catalogue.history = try history.write { try transfer.put(node: $0) }
     var memory = memory
     if isBackup {
       for block in transfer.made { memory.add(block.place, madeOf: block.checksum) }

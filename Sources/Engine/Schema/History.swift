@@ -1,18 +1,7 @@
 import Base
 
-/// The versions that a database keeps in addition to the newest: a block of its own, referred to by the
-/// catalogue of the newest version, so that a commit that keeps nothing new does not rewrite it.
-///
-///     0  1  kind, 'H'
-///     1  1  form: 0, or 1 with pending tables
-///     2  2  zero
-///     4  4  how many versions are kept by themselves, before each import; 0: none are
-///     8  4  number of kept versions
-///     12    kept versions, ascending (`KeptRoot`)
-///           with form 1: number of pending tables 4, 1 or more · pending tables (`PendingRoot`)
+/// The versions that a database keeps in addition to the newest, and its pending tables (`StoredHistory`).
 package struct History: Sendable, Equatable {
-  static let kind: UInt8 = 0x48
-
   /// The maximum number of versions kept automatically.
   package static let mostKept: UInt32 = 1000
   /// The maximum number of versions with a tag: readers may hold all of them at once, with the others.
@@ -32,74 +21,6 @@ package struct History: Sendable, Equatable {
 
   /// True when nothing has to be stored.
   package var isEmpty: Bool { limit == 0 && kept.isEmpty && pending.isEmpty }
-
-  package func encode() -> [UInt8] {
-    var writer = ByteWriter(capacity: 12 + kept.count * 96)
-    writer.append(Self.kind)
-    writer.append([pending.isEmpty ? 0 : 1, 0, 0])
-    writer.append(limit)
-    writer.append(UInt32(kept.count))
-    for root in kept { root.encode(into: &writer) }
-    if !pending.isEmpty { writer.append(UInt32(pending.count)) }
-    for root in pending { root.encode(into: &writer) }
-    return writer.bytes
-  }
-
-  /// - Parameter newest: the version with this history, newer than the kept versions.
-  package init(
-    decoding bytes: UnsafeRawBufferPointer, of newest: UInt64
-  ) throws(DecodingFailure) {
-    var reader = ByteReader(bytes)
-    let (kind, form) = (
-      try reader.read(UInt8.self, "kind"), try reader.read(UInt8.self, "form of the history")
-    )
-    guard kind == Self.kind, form <= 1,
-      try reader.readBytes(2, "history").allSatisfy({ $0 == 0 })
-    else { throw DecodingFailure(what: "it is not a history", offset: 0) }
-    limit = try reader.read(UInt32.self, "number of versions to be kept")
-    guard limit <= Self.mostKept else {
-      throw DecodingFailure(what: "\(limit) versions are to be kept", offset: 4)
-    }
-    let count = try reader.read(UInt32.self, "number of kept versions")
-    var last: UInt64 = 0
-    var tags: Set<String> = []
-    for _ in 0..<count {
-      let at = reader.offset
-      let root = try KeptRoot(from: &reader)
-      guard root.record.version > last, root.record.version < newest else {
-        throw DecodingFailure(
-          what: "the kept version \(root.record.version) is out of order", offset: at)
-      }
-      last = root.record.version
-      for tag in root.tags where !tags.insert(tag).inserted {
-        throw DecodingFailure(what: "the tag '\(tag)' stands twice", offset: at)
-      }
-      kept.append(root)
-    }
-    if form == 1 { pending = try Self.readPending(&reader, of: newest) }
-    guard reader.remaining == 0 else {
-      throw DecodingFailure(what: "bytes are left over", offset: reader.offset)
-    }
-  }
-
-  private static func readPending(
-    _ reader: inout ByteReader, of newest: UInt64
-  ) throws(DecodingFailure) -> [PendingRoot] {
-    let count = try reader.read(UInt32.self, "number of pending tables")
-    guard (1...mostPending).contains(Int(count)) else {
-      throw DecodingFailure(what: "\(count) tables are pending", offset: reader.offset)
-    }
-    var pending: [PendingRoot] = []
-    for _ in 0..<count {
-      let at = reader.offset
-      let root = try PendingRoot(from: &reader, of: newest)
-      guard !pending.contains(where: { $0.name == root.name || $0.table == root.table }) else {
-        throw DecodingFailure(what: "the table '\(root.name)' is pending twice", offset: at)
-      }
-      pending.append(root)
-    }
-    return pending
-  }
 
   // MARK: Finding
 
@@ -145,7 +66,7 @@ package struct KeptRoot: Sendable, Equatable {
     self.isAutomatic = isAutomatic
   }
 
-  fileprivate func encode(into writer: inout ByteWriter) {
+  func encode(into writer: inout ByteWriter) {
     writer.append(record.version)
     writer.append(UInt64(bitPattern: made.secondsSince1970))
     writer.append(UInt8((isAutomatic ? 1 : 0) | (record.hasHistory ? 2 : 0)))
@@ -157,7 +78,7 @@ package struct KeptRoot: Sendable, Equatable {
     for tag in tags { writer.append(tag) }
   }
 
-  fileprivate init(from reader: inout ByteReader) throws(DecodingFailure) {
+  init(from reader: inout ByteReader) throws(DecodingFailure) {
     let version = try reader.read(UInt64.self, "kept version")
     let seconds = Int64(bitPattern: try reader.read(UInt64.self, "time of a version"))
     let at = reader.offset

@@ -62,7 +62,7 @@ struct SharedWalk {
       }
       let roots = try VersionRoots(record, blocks)
       try visit(record.root, places)
-      if let history = roots.catalogue.history { try visit(history, places) }
+      for block in try roots.historyBlocks(blocks) { try visit(block, places) }
       for table in roots.catalogue.tables {
         try visit(table.schema, places)
         if table.root.level > 0 {

@@ -26,7 +26,7 @@ package struct VersionRoots {
   ) throws {
     try visit(record.root, .catalogue, nil)
     // Without the kept versions, which are walked as versions of their own.
-    if let history = catalogue.history { try visit(history, .history, nil) }
+    for block in try historyBlocks(blocks) { try visit(block, .history, nil) }
     for table in catalogue.tables {
       try visit(table.schema, .schema, table)
       try TreeReader(blocks: blocks, root: table.root, end: record.end).walk { entry, level in
@@ -44,12 +44,24 @@ package struct VersionRoots {
 extension VersionRoots {
   /// The kept versions and their limit.
   ///
-  /// - Throws: `BlockError` or `DecodingFailure` when the block is damaged.
+  /// - Throws: `BlockError` or `DecodingFailure` when a block is damaged.
   package func history(_ blocks: BlockReader) throws -> History {
-    guard let reference = catalogue.history else { return History() }
-    return try blocks.withCopy(of: reference, end: record.end) {
-      try History(decoding: $0, of: record.version)
-    }
+    try storedHistory(blocks).history
+  }
+
+  /// - Throws: `BlockError` or `DecodingFailure` when a block is damaged.
+  func storedHistory(_ blocks: BlockReader) throws -> StoredHistory {
+    guard let reference = catalogue.history else { return StoredHistory() }
+    return try StoredHistory(reference, of: record, blocks)
+  }
+
+  /// The history's own block and its parts.
+  ///
+  /// - Throws: `BlockError` or `DecodingFailure` when its own block is damaged.
+  func historyBlocks(_ blocks: BlockReader) throws -> [BlockReference] {
+    guard let reference = catalogue.history else { return [] }
+    return try [reference]
+      + blocks.withCopy(of: reference, end: record.end) { try StoredHistory.parts(of: $0) }
   }
 }
 

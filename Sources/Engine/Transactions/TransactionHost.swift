@@ -61,6 +61,8 @@ struct TransactionSettings: Sendable {
   var schemaVersion: UInt64?
   var limits: TreeEditor.Limits
   var indexLimits: IndexLimits
+  /// The number of kept versions in a part of the history.
+  var keptInPart: Int
   /// True in a test that writes wrong data on purpose.
   var isWrongOnPurpose: Bool
 }

@@ -8,14 +8,9 @@ extension TransactionState {
   func history() throws -> History {
     try use {
       if let knownHistory { return knownHistory }
-      var history = History()
-      if let reference = catalogue.history {
-        history = try parts.blocks.withCopy(of: reference, end: base.end) {
-          try History(decoding: $0, of: base.version)
-        }
-      }
-      knownHistory = history
-      return history
+      storedHistory = try VersionRoots(base, catalogue).storedHistory(parts.blocks)
+      knownHistory = storedHistory.history
+      return storedHistory.history
     }
   }
 
@@ -32,26 +27,45 @@ extension TransactionState {
   ///
   /// - Parameter isAutomatic: true if the version is dropped when the limit is exceeded.
   func keepBase(isAutomatic: Bool) throws {
-    let made = catalogue.origin
-    var base = base
-    base.hasPending = false
     try changeHistory { history in
       if let place = history.place(of: base.version) {
         if !isAutomatic { history.kept[place].isAutomatic = false }
         return
       }
-      // It is the newest: only the version of this transaction follows it.
-      history.kept.append(KeptRoot(record: base, made: made, isAutomatic: isAutomatic))
+      keepBase(isAutomatic: isAutomatic, in: &history)
     }
+  }
+
+  /// Adds the version that the transaction began from to a history that does not have it.
+  func keepBase(isAutomatic: Bool, in history: inout History) {
+    var base = base
+    base.hasPending = false
+    var made = catalogue.origin
+    // It is older by an unknown time, but was the newest until it got a tag.
+    if !isAutomatic, made == VersionOrigin() {
+      made = VersionOrigin(secondsSince1970: Int64(System.secondsSince1970))
+    }
+    // It is the newest: only the version of this transaction follows it.
+    history.kept.append(KeptRoot(record: base, made: made, isAutomatic: isAutomatic))
+  }
+
+  /// Writes a history in place of the base's.
+  func write(_ history: History) throws {
+    let old = catalogue.history
+    let written = try storedHistory.write(history, mostInPart: host.settings.keptInPart) {
+      block, isPart in
+      // Parts stay for many versions.
+      try isPart
+        ? writer.append(cluster: block, checksum: Checksum.of(block)) : writer.append(node: block)
+    }
+    catalogue.history = written.reference
+    if let old { try writer.drop(old) }
+    for part in written.dropped { try writer.drop(part) }
   }
 
   /// Writes the history if it has changed, and sets the origin of the new version.
   func sealHistory() throws {
-    if historyIsChanged, let history = knownHistory {
-      let old = catalogue.history
-      catalogue.history = history.isEmpty ? nil : try writer.append(node: history.encode())
-      if let old { try writer.drop(old) }
-    }
+    if historyIsChanged, let history = knownHistory { try write(history) }
     if catalogue.history == nil {
       catalogue.origin = VersionOrigin()
     } else if !keepsOrigin, visibleTablesAreChanged || hasChangedVisibleTable {

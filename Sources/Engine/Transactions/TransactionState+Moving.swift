@@ -153,7 +153,11 @@ extension TransactionState {
         catalogue.tables[place] = table
         isChanged = true
       }
-      if var reference = catalogue.history, try mover.move(&reference) {
+      let partsHaveMoved = try storedHistory.moveParts { try mover.move(&$0) }
+      if partsHaveMoved {
+        try write(history)
+        isChanged = true
+      } else if var reference = catalogue.history, try mover.move(&reference) {
         catalogue.history = reference
         isChanged = true
       }

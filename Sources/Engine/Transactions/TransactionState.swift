@@ -18,8 +18,9 @@ final class TransactionState {
   var catalogueIsChanged = false
   /// True when tables that readers see have changed in it: not those of the file itself, nor pending ones.
   var visibleTablesAreChanged = false
-  /// The history, once it was read; see `TransactionState+History.swift`.
+  /// The history, once it was read, and as it is in the file; see `TransactionState+History.swift`.
   var knownHistory: History?
+  var storedHistory = StoredHistory()
   var historyIsChanged = false
   /// The pending tables that the transaction has opened.
   var pendingTables: [PendingTables] = []

@@ -32,8 +32,8 @@ extension WriteTransaction {
   /// Keeps the version that the transaction began from, and drops the oldest automatically kept versions
   /// beyond `most`. Versions with a tag stay and are not counted.
   ///
-  /// A kept version costs only the pages that have changed since, and its list of some 100 bytes for each
-  /// version that was kept then.
+  /// A kept version costs only the pages that have changed since, and its list of the versions that were kept
+  /// then: some 100 bytes for each of up to 32, and 4 kB of more.
   ///
   /// - Parameter most: the number of versions that stay, at least 1; nil: the number set by
   ///   `keepVersions(_:)`.
@@ -100,10 +100,10 @@ extension WriteTransaction {
       throw EngineError.invalidArgument(problem)
     }
     let number = version ?? baseVersion
-    if try state.history().place(of: number) == nil, number == baseVersion {
-      try state.keepBase(isAutomatic: false)
-    }
     try state.changeHistory { history in
+      if number == baseVersion, history.place(of: number) == nil {
+        state.keepBase(isAutomatic: false, in: &history)
+      }
       guard let place = history.place(of: number) else {
         throw EngineError.noSuchVersion(
           name: "\(number)", newest: baseVersion, kept: history.kept.map(\.record.version))

@@ -17,6 +17,7 @@ extension Database.Options {
     // Blocks of a few rows are of both forms.
     options.limits.columnsPercent = 200
     options.indexLimits = .tiny
+    options.keptInPart = 2
     return options
   }
 }

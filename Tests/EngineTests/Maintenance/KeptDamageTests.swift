@@ -121,8 +121,18 @@ struct KeptDamageTests {
     let storage = RecordingStorage(bytes, isRecording: false)
     let blocks = try BlockReader(storage: storage)
     let record = try Recovery.run(storage).record
-    let history = try #require(try VersionRoots(record, blocks).catalogue.history)
-    let (start, length) = (Int(history.offset), Int(history.length))
+    let chain = try VersionRoots(record, blocks).historyBlocks(blocks)
+    try #require(chain.count == 2, "it has no part")
+    try forgeBytes(bytes, of: chain[0], [chain[0]], record, digests, newest)
+    try forgeBytes(bytes, of: chain[1], chain.reversed(), record, digests, newest)
+  }
+
+  /// - Parameter chain: the block, and those of the history whose checksums depend on its.
+  private func forgeBytes(
+    _ bytes: [UInt8], of block: BlockReference, _ chain: [BlockReference], _ record: VersionRecord,
+    _ digests: [UInt64: UInt64], _ newest: UInt64
+  ) throws {
+    let (start, length) = (Int(block.offset), Int(block.length))
     var random = SplitMix64(seed: 5)
     for place in stride(from: start, to: start + length, by: Effort.isShort ? 24 : 1) {
       for value in [
@@ -131,7 +141,7 @@ struct KeptDamageTests {
       where value != bytes[place] {
         var forged = bytes
         forged[place] = value
-        forge(&forged, history, record)
+        forge(&forged, chain, record)
         let storage = RecordingStorage(forged, isRecording: false)
         let database = try Self.options(storage)
         #expect(try Model.digest(database.snapshot()) == newest)
@@ -155,9 +165,9 @@ struct KeptDamageTests {
     }
   }
 
-  /// Corrects the checksums: that of the history in the catalogue, that of the catalogue in the slots,
-  /// and those of the slots.
-  private func forge(_ bytes: inout [UInt8], _ history: BlockReference, _ record: VersionRecord) {
+  /// Corrects the checksums: those of a part in the history and of the history in the catalogue, that of the
+  /// catalogue in the slots, and those of the slots.
+  private func forge(_ bytes: inout [UInt8], _ chain: [BlockReference], _ record: VersionRecord) {
     func sum(_ range: Range<Int>) -> [UInt8] {
       let sum = Checksum.of(Array(bytes[range]))
       return (0..<8).map { UInt8(truncatingIfNeeded: sum >> (8 * $0)) }
@@ -165,10 +175,13 @@ struct KeptDamageTests {
     func range(_ block: BlockReference) -> Range<Int> {
       Int(block.offset)..<Int(block.offset) + Int(block.length)
     }
-    let old = (0..<8).map { UInt8(truncatingIfNeeded: history.checksum >> (8 * $0)) }
     let root = range(record.root)
-    for place in root where place + 8 <= root.upperBound && Array(bytes[place..<place + 8]) == old {
-      bytes.replaceSubrange(place..<place + 8, with: sum(range(history)))
+    for (block, parent) in zip(chain, chain.dropFirst().map(range) + [root]) {
+      let old = (0..<8).map { UInt8(truncatingIfNeeded: block.checksum >> (8 * $0)) }
+      for place in parent
+      where place + 8 <= parent.upperBound && Array(bytes[place..<place + 8]) == old {
+        bytes.replaceSubrange(place..<place + 8, with: sum(range(block)))
+      }
     }
     for slot in [0, Layout.pageBytes] {
       bytes.replaceSubrange(slot + 48..<slot + 56, with: sum(root))

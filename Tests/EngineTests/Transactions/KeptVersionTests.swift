@@ -139,6 +139,19 @@ struct KeptVersionTests {
     #expect(try database.snapshot(at: .time(made)).version == snapshot.version)
     // The time of the first version is unknown: so is which version was newest an hour ago.
     #expect(throws: EngineError.self) { try database.snapshot(at: .time(before)) }
+    // The first version that is kept was the newest until then.
+    let tagged = try Database.open(
+      storage: RecordingStorage(isRecording: false), options: .tiny)
+    try Self.fill(tagged, 3)
+    try tagged.write { try $0.tag("good") }
+    let moment = try #require(tagged.snapshot().made)
+    // The next change is made later than in the same second.
+    repeat {
+      try tagged.write { try $0.table("a").update(1, ["stars": .int(7)]) }
+    } while try tagged.snapshot().made == moment
+    #expect(
+      try Self.stars(tagged.snapshot(at: .time(moment)), 1)
+        == Self.stars(tagged.snapshot(at: .tag("good")), 1))
     #expect(VersionName("12") == .number(12))
     #expect(VersionName("2026-11-23") != .tag("2026-11-23"))
     #expect(VersionName("before-the-flood") == .tag("before-the-flood"))
@@ -157,8 +170,12 @@ struct KeptVersionTests {
     #expect(throws: EngineError.self) { try database.write { try $0.keepVersions(1001) } }
     try database.write { try $0.tag("a") }
     try database.write { try $0.table("a").update(1, ["stars": .int(5)]) }
-    #expect(throws: EngineError.self) { try database.write { try $0.tag("a") } }
-    #expect(try database.keptVersions().flatMap(\.tags) == ["a"])
+    // A refusal that is caught keeps nothing either.
+    try database.write { transaction in
+      #expect(throws: EngineError.self) { try transaction.tag("a") }
+      try transaction.table("a").update(1, ["stars": .int(6)])
+    }
+    #expect(try database.keptVersions().map(\.tags) == [["a"]])
     try database.write { try $0.dropTag("a") }
     #expect(try database.keptVersions() == [])
   }
