@@ -152,7 +152,8 @@ import Testing
   }
 
   @Test(
-    "A program may make a key of UUIDs in any spelling, which are found by their value; an import refuses")
+    "A program may make a key of UUIDs in any spelling, which are found by their value; an import refuses"
+  )
   func laterKey() throws {
     let folder = try ImportFolder()
     let id = Self.id + "6"
