@@ -305,14 +305,8 @@ final class ColumnBatchBuilder {
   /// The first row where a column of the key is not in its type's canonical spelling.
   private func unfitKey(_ key: Int, _ matrix: RowMatrix, _ chunk: Chunk) -> Int? {
     let found = matrix.withSpans { spans in
-      chunk.withMemory { memory in
-        (0..<matrix.rowCount).first { row in
-          let span = spans[row * matrix.columnCount + key]
-          guard !span.isNull, span.length > 0 else { return false }
-          let start = Int(span.offset)
-          let field = UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
-          return KeySpelling.isUnfit(field, plan.columns[key].strictType)
-        }
+      plan.firstUnfitKey(key, rowCount: matrix.rowCount, chunk) {
+        spans[$0 * matrix.columnCount + key]
       }
     }
     return found ?? nil

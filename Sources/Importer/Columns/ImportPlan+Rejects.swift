@@ -11,6 +11,24 @@ extension ImportPlan {
     return type != .text && type != .data
   }
 
+  /// The first of some rows whose value in a column of the key is not how a key is spelled; nil when there is
+  /// none.
+  ///
+  /// - Parameter span: the place of a row's value in the chunk's memory.
+  func firstUnfitKey(
+    _ key: Int, rowCount: Int, _ chunk: Chunk, _ span: (Int) -> TextSpan
+  ) -> Int? {
+    chunk.withMemory { memory in
+      (0..<rowCount).first { row in
+        let span = span(row)
+        guard !span.isNull, span.length > 0 else { return false }
+        let start = Int(span.offset)
+        let field = UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
+        return KeySpelling.isUnfit(field, columns[key].strictType)
+      }
+    }
+  }
+
   /// The rule that rejects a row; nil when there is none.
   ///
   /// - Parameters:

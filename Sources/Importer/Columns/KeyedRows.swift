@@ -108,6 +108,13 @@ struct KeyedRows: Sendable {
     var scan = NotationScan()
     return columns.enumerated().map { index, column in
       var summary = ColumnBatch.ColumnSummary(column, place: place)
+      if plan.keyColumns.contains(index), !column.observation.classes.contains(.text),
+        let row = plan.firstUnfitKey(
+          index, rowCount: rows.count, chunk, { spans[rows[$0] * columnCount + index] })
+      {
+        let (record, line) = place(row)
+        summary.sightings.append(.init(type: .text, record: record, line: line))
+      }
       if index < plan.columns.count, !plan.columns[index].candidates.isEmpty {
         let misfits = chunk.withMemory { memory in
           scan.misfits(plan.columns[index].candidates, rowCount: rows.count, memory) {

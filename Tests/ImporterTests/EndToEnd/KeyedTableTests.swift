@@ -232,6 +232,34 @@ import TestSupport
     try folder.expectSound()
   }
 
+  /// A chunk of which only some rows are added says of their keys what a whole one says.
+  @Test(
+    "A key with blanks around it makes the key text, whatever becomes of the rows beside it",
+    arguments: [ConflictPolicy.error, .skip, .update, .replace], ["id", "id,v"])
+  func blanksBesideConflicts(policy: ConflictPolicy, key: String) throws {
+    for beside in ["1,a", "3,a"] {
+      let folder = try ImportFolder()
+      try folder.importCSV("id,v\n1,a\n2,b\n") {
+        $0.keys = key.split(separator: ",").map(String.init)
+      }
+      #expect(try folder.types() == "id int, v text")
+      try folder.importCSV("id,v\n\(beside)\n 5,y\n", as: "u.csv") { options in
+        (options.conflictPolicy, options.maxRejects, options.table) = (policy, .unlimited, "t")
+      }
+      #expect(try folder.types() == "id text, v text", "\(beside)")
+      #expect(try folder.exportText().contains("\n 5,y\n"))
+      try folder.expectSound()
+    }
+    // In one import, in a chunk of its own.
+    let folder = try ImportFolder()
+    let rows = (0..<3000).map { "\($0),a\n" }.joined()
+    try folder.importCSV("id,v\n" + rows + "7,a\n 99999,b\n") { options in
+      options.keys = key.split(separator: ",").map(String.init)
+      (options.conflictPolicy, options.maxRejects) = (policy, .unlimited)
+    }
+    #expect(try folder.types() == "id text, v text")
+  }
+
   @Test("An import cannot change the table's key")
   func anotherKeyOrNone() throws {
     let folder = try ImportFolder()
