@@ -167,6 +167,14 @@ final class DatabaseDestination: Destination {
     let changes = types.states.enumerated().compactMap { index, state in
       known.index(of: plan.name(index)).map { (column: $0, reading: state.reading) }
     }.filter { known.columns[$0.column].reading != $0.reading }
+    // The types follow from values that were there when the input was begun, and from its own.
+    if transaction.isDisturbed {
+      for change in changes {
+        let name = known.columns[change.column].name
+        let misfits = try table?.misfits(name, as: change.reading, most: 1).count ?? 0
+        if misfits > 0 { throw changed() }
+      }
+    }
     // All at once, since each change of the schema copies it.
     if !changes.isEmpty { try editor.widen(changes) }
     let own = checkpoint.asStored

@@ -145,6 +145,49 @@ import Testing
     #expect(text.contains("table 't' was changed by somebody else during the import"), "\(text)")
   }
 
+  /// A column of texts without values becomes one of numbers, unless somebody has put a text there.
+  @Test(arguments: [false, true])
+  func textsOfOthersBetweenBatches(isFirst: Bool) throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a,b,c\n1,,x\n")
+    #expect(try folder.types() == "a int, b text, c text")
+    let isDone = Guarded(false)
+    // The numbers come behind the first records, by which types are chosen.
+    let count = 100_000
+    let csv = "a,b,c\n" + (2..<count).map { "\($0),,x\n" }.joined() + "0,5,x\n"
+    func options(_ options: inout ImportOptions) {
+      options.resume = true
+      options.progress = { _ in
+        let wasDone = isDone.withLock { isDone in
+          defer { isDone = true }
+          return isDone
+        }
+        if wasDone { return }
+        do {
+          let other = try Database.open(folder.database)
+          try other.write { transaction in
+            try transaction.table("t").insert(["a": .int(-9), isFirst ? "b" : "c": .text("abc")])
+          }
+          try other.close()
+        } catch { Issue.record(error) }
+      }
+    }
+    if isFirst {
+      let error = #expect(throws: EngineError.self) {
+        try folder.importCSV(csv, as: "u.csv", options)
+      }
+      #expect("\(String(describing: error))".contains("changed by somebody else"))
+      try folder.importCSV(csv, as: "u.csv", options)
+      #expect(try folder.types() == "a int, b text, c text")
+      #expect(try folder.exportText().contains("\n-9,abc,\n"))
+    } else {
+      try folder.importCSV(csv, as: "u.csv", options)
+      #expect(try folder.types() == "a int, b int, c text")
+    }
+    #expect(try folder.exportText().split(separator: "\n").count == 1 + 1 + 1 + count - 1)
+    try folder.expectSound()
+  }
+
   /// The table was emptied between two batches: the rest of an input must not become a table.
   @Test func beginningsOfOthersBetweenBatches() throws {
     let folder = try ImportFolder()
