@@ -96,4 +96,56 @@ struct KeptFormatTests {
     }
     try database.close()
   }
+
+  @Test("Parts of a history have formats of their own, as long as a kept version may have some")
+  func formats() throws {
+    let folder = TemporaryFolder()
+    let database = try Database.open(folder.path("own.sheaf"))
+    func format() throws -> UInt32 {
+      try database.flush()
+      let walk = try Python.dump([folder.path("own.sheaf")])
+      #expect(walk.status == 0, "\(walk.errorText)")
+      #expect(try database.check(deep: true).isSound)
+      return try database.snapshot().record.format
+    }
+    func copied(_ name: String) throws -> UInt32 {
+      _ = try database.backup(to: folder.path(name))
+      let copy = try Database.open(folder.path(name), options: .init(access: .readOnly))
+      #expect(try copy.check(deep: true).isSound)
+      let format = try copy.snapshot().record.format
+      try copy.close()
+      return format
+    }
+    let columns = [Column("n", .int), Column("x", .int)]
+    try database.write { try $0.createTable("a", columns: columns) }
+    for round in 0..<32 as Range<Int64> {
+      #expect(try database.snapshot().record.format == (round == 0 ? 1 : 2))
+      if round == 31 { #expect(try copied("old.sheaf") == 2) }
+      try database.write(durability: Durability.none) {
+        try $0.keepBase(most: 90)
+        try $0.table("a").insert(["n": .int(round)])
+      }
+    }
+    #expect(try format() == 8)
+    #expect(try copied("old.sheaf") == 8)
+    #expect(try copied("new.sheaf") == 8)
+    // A transaction that knows nothing of the history.
+    try database.write { try $0.table("a").insert(["n": .int(100)]) }
+    #expect(try format() == 8)
+    try database.write { _ = try $0.beginPending("b", creating: columns, keys: ["n", "x"]) }
+    #expect(try format() == 12)
+    try database.write { try $0.publishPending("b") }
+    #expect(try format() == 11)
+    try database.write { try $0.deleteTable("b") }
+    #expect(try database.compact().decision == .compacted)
+    #expect(try format() == 11)
+    // The kept versions still have histories with parts.
+    try database.write { try $0.keepVersions(5) }
+    #expect(try format() == 11)
+    #expect(try database.compact().decision == .compacted)
+    #expect(try format() == 5)
+    try database.write { try $0.keepVersions(0) }
+    #expect(try format() == 1)
+    try database.close()
+  }
 }

@@ -2,6 +2,7 @@
 struct ClusterGroups {
   private let tree: TreeReader
   private var cursor: LeafCursor
+  private var text: DecodedText
   /// The first leaf of the next group.
   private var upcoming: NodeEntry?
   private let clustersEach: Int
@@ -9,11 +10,13 @@ struct ClusterGroups {
   private let clusterBytes: Int
   private var started = false
 
+  /// - Parameter columns: the columns that are merged; of single clusters, none have to be known.
   init(
-    _ tree: TreeReader, clustersEach: Int = .max, clusterRows: Int = Compactor.clusterRows,
-    clusterBytes: Int = Compactor.clusterBytes
+    _ tree: TreeReader, of columns: [UInt32], clustersEach: Int = .max,
+    clusterRows: Int = Compactor.clusterRows, clusterBytes: Int = Compactor.clusterBytes
   ) {
     self.tree = tree
+    text = DecodedText(of: columns, most: Compactor.textBytes(clusterBytes))
     self.clusterRows = clusterRows
     self.clusterBytes = clusterBytes
     cursor = tree.leaves()
@@ -34,7 +37,11 @@ struct ClusterGroups {
       let (sum, overflow) = rows.addingReportingOverflow(entry.count)
       let fits = !overflow && sum <= clusterRows
       bytes += try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
-      guard group.isEmpty || (fits && bytes <= clusterBytes) else { break }
+      if let first = group.first {
+        guard fits, bytes <= clusterBytes,
+          try text.add(entry, behind: group.count == 1 ? first : nil, tree)
+        else { break }
+      }
       rows = sum
       group.append(entry)
       upcoming = try cursor.next()?.entry

@@ -52,7 +52,7 @@ package struct ClusterSampler {
     let size = try LeafBytes(tree)
     var result = Result()
     result.before = size.total
-    var groups = ClusterGroups(tree, clusterRows: limits.clusterRows)
+    var groups = ClusterGroups(tree, of: columns, clusterRows: limits.clusterRows)
     if size.total <= limits.wholeBytes {
       while let group = try groups.next() {
         let encoded = try encode([group], columns)

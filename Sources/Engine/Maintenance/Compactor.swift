@@ -19,6 +19,9 @@ package struct Compactor {
   /// Clusters with more encoded bytes than this together are not merged, which bounds the memory of each
   /// thread.
   static let clusterBytes = 6 << 20
+  /// Nor are clusters of which a column has more text than this: one that was compacted may take a thirtieth
+  /// of its text. Imported clusters reach the other limit first.
+  static func textBytes(_ clusterBytes: Int) -> Int { clusterBytes / 3 * 5 }
   /// Each thread takes up to 35 MB, for long text; together they stay below 128 MB.
   static let mostThreads = 3
 
@@ -65,8 +68,7 @@ package struct Compactor {
       var shared = SharedCopy(blocks, compactor.writer, shouldStop)
       let catalogue = try shared.copy(
         compactor.source, keepsVersions: keepsVersions, keepsPending: keepsPending)
-      let copied = try compactor.seal(
-        catalogue, sharesVersions: true, hasPending: !shared.copied.pending.isEmpty)
+      let copied = try compactor.seal(catalogue, shared.copied)
       try compactor.commit(copied, identity)
       try shared.verify(compactor.source, copied, compactor.targetBlocks)
       return copied
@@ -108,22 +110,23 @@ package struct Compactor {
     var history = History()
     history.limit = try source.history(blocks).limit
     catalogue.history = try history.write { try writer.append(node: $0) }
-    return try seal(catalogue)
+    return try seal(catalogue, nil)
   }
 
   /// Writes the catalogue with all places in the copy.
-  private func seal(
-    _ catalogue: Catalogue, sharesVersions: Bool = false, hasPending: Bool = false
-  ) throws -> VersionRecord {
+  ///
+  /// - Parameter history: what was copied besides the newest version; nil: nothing.
+  private func seal(_ catalogue: Catalogue, _ history: History?) throws -> VersionRecord {
     let root = try writer.append(node: catalogue.encode())
     try writer.writeOut()
     let version = try source.record.nextVersion
     try writer.commit(version: version)
     return VersionRecord(
       version: version, root: root, end: UInt64(space.liveEnd * Layout.pageBytes),
-      hasHistory: catalogue.history != nil, hasPending: hasPending,
-      hasCompoundKeys: sharesVersions
-        ? catalogue.hasCompoundKeys(after: source.record) : catalogue.hasCompoundKeys)
+      hasHistory: catalogue.history != nil, hasPending: history?.pending.isEmpty == false,
+      hasCompoundKeys: history != nil
+        ? catalogue.hasCompoundKeys(after: source.record) : catalogue.hasCompoundKeys,
+      hasParts: history?.fillsPart == true)
   }
 
   private mutating func copy(_ table: inout Catalogue.TableEntry) throws {
@@ -144,7 +147,8 @@ package struct Compactor {
       limits: limits)
     var parts = ClusterParts(
       ClusterGroups(
-        TreeReader(blocks: blocks, root: table.root, end: end), clusterBytes: clusterBytes),
+        TreeReader(blocks: blocks, root: table.root, end: end), of: schema.columnIDs,
+        clusterBytes: clusterBytes),
       schema.columnIDs, shouldStop)
     let blocks = blocks
     var columns: [EncodedColumn] = []
@@ -258,7 +262,7 @@ package struct Compactor {
       let schema = try TableSchema(decoding: blocks.block(table.schema, end: record.end))
       var parts = ClusterParts(
         ClusterGroups(
-          TreeReader(blocks: blocks, root: table.root, end: record.end), clustersEach: 1),
+          TreeReader(blocks: blocks, root: table.root, end: record.end), of: [], clustersEach: 1),
         schema.columnIDs, shouldStop)
       var digest: [ClusterMerger.Digest] = []
       var mapped = MappedRange(blocks)

@@ -4,6 +4,8 @@ package struct OnlineLimits: Sendable {
   package var transactionBytes = 8 << 20
   /// The maximum number of rows in a cluster.
   package var clusterRows = Compactor.clusterRows
+  /// The maximum number of encoded bytes that are merged into a cluster.
+  package var clusterBytes = Compactor.clusterBytes
   /// A cluster with at least this many rows was encoded thoroughly before.
   package var wellEncodedRows = 16_384
 
@@ -31,15 +33,19 @@ struct LeafGroups {
   private let limits: OnlineLimits
   /// True for leaves that must not be changed.
   private let isFixed: (NodeEntry) throws -> Bool
+  private var text: DecodedText
   private var upcoming: NodeEntry?
   private var hasBegun = false
 
-  /// - Parameter first: leaves with lower keys are skipped.
+  /// - Parameters:
+  ///   - columns: the table's columns.
+  ///   - first: leaves with lower keys are skipped.
   init(
-    _ tree: TreeReader, from first: Int64, _ limits: OnlineLimits,
+    _ tree: TreeReader, of columns: [UInt32], from first: Int64, _ limits: OnlineLimits,
     isFixed: @escaping (NodeEntry) throws -> Bool
   ) {
     self.tree = tree
+    text = DecodedText(of: columns, most: Compactor.textBytes(limits.clusterBytes))
     parts = TreeParts(tree)
     self.first = first
     self.limits = limits
@@ -77,8 +83,11 @@ struct LeafGroups {
       let (sum, overflow) = rows.addingReportingOverflow(Int(clamping: entry.count))
       let more = try tree.blocks.byteCount(ofLeaf: entry, end: tree.end)
       let fits =
-        !overflow && sum <= limits.clusterRows && bytes + more <= Compactor.clusterBytes
-      guard group.isEmpty || fits else { break }
+        !overflow && sum <= limits.clusterRows && bytes + more <= limits.clusterBytes
+      if let first = group.first {
+        // Only where leaves may be merged: reading their columns reads all of their bytes.
+        guard fits, try text.add(entry, behind: group.count == 1 ? first : nil, tree) else { break }
+      }
       (rows, bytes) = (sum, bytes + more)
       group.append(entry)
       upcoming = try nextLeaf()

@@ -62,7 +62,7 @@ struct WholeCopy {
       : CopiedBlocks.Line(mark: .random(in: 1...(.max)), begin: source.record.version)
     let memory = CopiedBlocks(
       version: source.record.version, root: source.record.root.checksum, line: line)
-    let (catalogue, _) = try run(
+    let (catalogue, history) = try run(
       &transfer, writer, targetBlocks, memory: memory, isBackup: remembers)
     let root = try transfer.put(node: catalogue.encode())
     try writer.writeOut()
@@ -70,7 +70,8 @@ struct WholeCopy {
     let record = VersionRecord(
       version: source.record.version, root: root,
       end: UInt64(space.liveEnd * Layout.pageBytes), hasHistory: catalogue.history != nil,
-      hasCompoundKeys: catalogue.hasCompoundKeys(after: source.record))
+      hasCompoundKeys: catalogue.hasCompoundKeys(after: source.record),
+      hasParts: history.fillsPart)
     let end = Int(record.end)
     if try target.length() != end { try target.resize(to: end) }
     try target.flush()

@@ -237,7 +237,7 @@ private struct GroupCollector {
         for index in fresh.indices {
           let column = keys.count + index
           guard found[group].accumulators[index].add(window.field(row, column), room: &room) else {
-            throw misfit(column, row: first + row)
+            throw misfit(column, row: first + Int(window.rows[row]))
           }
         }
       }
@@ -257,7 +257,7 @@ private struct GroupCollector {
     bytes.removeAll(keepingCapacity: true)
     for (column, key) in keys.enumerated() {
       guard key.append(window.field(row, column), to: &bytes) else {
-        throw misfit(column, row: first + row)
+        throw misfit(column, row: first + Int(window.rows[row]))
       }
     }
     let number = table.number(of: bytes)

@@ -50,6 +50,12 @@ struct ExpressionLexer {
     scalar == "\"" || scalar == "'" || scalar == "`" || scalar == "\\"
   }
 
+  /// Compared by scalars: U+1FEF, a letter's accent, is a character equal to the backquote.
+  private static func isQuote(_ character: Character) -> Bool {
+    character.unicodeScalars.count == 1 && character.unicodeScalars.allSatisfy(isMark)
+      && character != "\\"
+  }
+
   /// The position of the next character, from 1.
   private var place: Int { places[index] }
 
@@ -59,7 +65,7 @@ struct ExpressionLexer {
     let position = place
     guard let character = peek else { return Placed(token: .end, position: position) }
     let token: Token
-    if character == "\"" || character == "'" || character == "`" {
+    if Self.isQuote(character) {
       let content = try quoted(character)
       if character == "`", content.isEmpty {
         throw QueryError(
@@ -155,9 +161,9 @@ struct ExpressionLexer {
     var content = ""
     while let character = peek {
       index += 1
-      if character == quote {
+      if character == quote, Self.isQuote(character) {
         // A doubled quote is one quote of the text.
-        guard peek == quote else { return content }
+        guard peek == quote, peek.map(Self.isQuote) == true else { return content }
         index += 1
         content.append(quote)
       } else if character == "\\", quote != "`" {

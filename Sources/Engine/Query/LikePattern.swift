@@ -1,3 +1,5 @@
+import Base
+
 /// A pattern of `like`: `%` matches any text, `_` one Unicode scalar.
 struct LikePattern: Sendable {
   private enum Token: Sendable {
@@ -7,6 +9,7 @@ struct LikePattern: Sendable {
   }
 
   private var tokens: [Token] = []
+  private var countsScalars = false
   /// The bytes before the first wildcard.
   private(set) var literalPrefix: [UInt8] = []
 
@@ -33,6 +36,7 @@ struct LikePattern: Sendable {
       } else if scalar == "%" || scalar == "_" {
         flush(&tokens, &literalPrefix)
         tokens.append(scalar == "%" ? .anyText : .anyScalar)
+        if scalar == "_" { countsScalars = true }
       } else {
         literal.append(scalar)
       }
@@ -42,6 +46,28 @@ struct LikePattern: Sendable {
 
   /// - Complexity: O(text * pattern) at worst, O(text) for common patterns.
   func matches(_ text: UnsafeRawBufferPointer) -> Bool {
+    matches(text) { Self.end(ofScalarAt: $0, text) }
+  }
+
+  /// Matches text without its case: a scalar such as `ß` may be several there, and one for `_`.
+  ///
+  /// - Parameter room: memory for the folded text, reused between calls.
+  func matchesFolded(_ text: UnsafeRawBufferPointer, room: inout [UInt8]) -> Bool {
+    guard countsScalars, text.contains(where: { $0 >= 0x80 }) else {
+      CaseFolding.fold(text, into: &room)
+      return room.withUnsafeBytes { matches($0) }
+    }
+    let ends = CaseFolding.foldScalars(text, endingAt: &room)
+    return room.withUnsafeBytes { folded in
+      matches(folded) { start in
+        let place = partitionPoint(0..<ends.count) { ends[$0] > start }
+        return place < ends.count ? ends[place] : folded.count
+      }
+    }
+  }
+
+  @inline(__always)
+  private func matches(_ text: UnsafeRawBufferPointer, _ end: (Int) -> Int) -> Bool {
     var (token, byte) = (0, 0)
     // Where to continue when the part after the last `%` does not match; only that `%` needs it.
     var (retryToken, retryByte) = (-1, 0)
@@ -60,7 +86,7 @@ struct LikePattern: Sendable {
           continue
         case .anyScalar:
           token &+= 1
-          byte = Self.end(ofScalarAt: byte, text)
+          byte = end(byte)
           continue
         default: break
         }

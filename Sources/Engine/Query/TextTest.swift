@@ -24,6 +24,7 @@ struct TextTest: Sendable {
   @inline(__always)
   func matches(_ text: UnsafeRawBufferPointer, room: inout [UInt8]) -> Bool {
     if !ignoresCase { return matches(text) }
+    if case .like(let pattern) = kind { return pattern.matchesFolded(text, room: &room) }
     CaseFolding.fold(text, into: &room)
     return room.withUnsafeBytes { matches($0) }
   }

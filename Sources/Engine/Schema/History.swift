@@ -62,6 +62,7 @@ package struct KeptRoot: Sendable, Equatable {
   package init(record: VersionRecord, made: VersionOrigin, isAutomatic: Bool) {
     self.record = record
     self.record.hasCompoundKeys = false
+    self.record.hasParts = false
     self.made = made
     self.isAutomatic = isAutomatic
   }

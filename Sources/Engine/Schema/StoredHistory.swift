@@ -37,6 +37,7 @@ package struct StoredHistory: Sendable {
 
   package private(set) var history = History()
   private var parts: [Part] = []
+  var hasParts: Bool { !parts.isEmpty }
 
   /// A history that is not stored yet.
   init() {}
@@ -288,6 +289,9 @@ extension StoredHistory {
 }
 
 extension History {
+  /// True when it gets parts where it is written at once.
+  var fillsPart: Bool { kept.count >= StoredHistory.mostInPart }
+
   /// Writes a history whose parts are in no file yet.
   ///
   /// - Returns: its own block; nil when nothing has to be stored.

@@ -27,5 +27,6 @@ extension TransactionState {
     restoredEnd = UInt64(Layout.pages(holding: Int(clamping: end)) * Layout.pageBytes)
     number = version
     copiesCompoundKeys = copied.hasCompoundKeys(after: original)
+    copiesParts = history.fillsPart
   }
 }

@@ -111,4 +111,17 @@ extension TransactionState {
         }
       }
   }
+
+  // MARK: Marks of the version
+
+  /// True when the version must be marked as having keys of several columns.
+  var hasCompoundKeys: Bool {
+    copiesCompoundKeys || catalogue.hasCompoundKeys(after: base)
+      || pendingTables.contains(where: \.catalogue.hasCompoundKeys)
+  }
+
+  /// True when the version must be marked as having parts of a history.
+  var hasParts: Bool {
+    catalogue.history != nil && (copiesParts || base.hasParts || storedHistory.hasParts)
+  }
 }

@@ -41,8 +41,8 @@ extension TransactionState {
         }
         let schema = try TableSchema(decoding: try parts.blocks.block(table.schema, end: base.end))
         var groups = LeafGroups(
-          TreeReader(blocks: parts.blocks, root: table.root, end: base.end), from: cursor.firstKey,
-          limits, isFixed: { try self.isShared(leaf: $0, with: kept) })
+          TreeReader(blocks: parts.blocks, root: table.root, end: base.end), of: schema.columnIDs,
+          from: cursor.firstKey, limits, isFixed: { try self.isShared(leaf: $0, with: kept) })
         while bytes < limits.transactionBytes {
           guard let (group, pays, size) = try groups.next() else {
             cursor = MergeCursor(tables: Array(cursor.tables.dropFirst()))

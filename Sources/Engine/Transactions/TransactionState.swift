@@ -30,6 +30,8 @@ final class TransactionState {
   var losesMap = false
   /// True when a copied version has, or keeps, keys of several columns.
   var copiesCompoundKeys = false
+  /// True when a copied history has parts.
+  var copiesParts = false
   /// The description of the new version.
   var madeBy = ""
   /// True when the new version has the same content as its base, and so the base's origin.
@@ -344,12 +346,6 @@ final class TransactionState {
       || pendingTables.contains(where: \.isChanged)
   }
 
-  /// True when the version must be marked as having keys of several columns.
-  private var hasCompoundKeys: Bool {
-    copiesCompoundKeys || catalogue.hasCompoundKeys(after: base)
-      || pendingTables.contains(where: \.catalogue.hasCompoundKeys)
-  }
-
   /// Phase one: writes everything except the slot.
   private func writeBlocks() throws -> VersionRecord {
     for editor in editors.values where editor.isChanged {
@@ -384,7 +380,7 @@ final class TransactionState {
       hasHistory: catalogue.history != nil,
       hasPending: catalogue.history != nil
         && (knownHistory.map { !$0.pending.isEmpty } ?? base.hasPending),
-      hasCompoundKeys: hasCompoundKeys)
+      hasCompoundKeys: hasCompoundKeys, hasParts: hasParts)
     if restoredEnd != nil || losesMap {
       host.memory.forget()
       host.memory.hasRestored = true

@@ -5,7 +5,7 @@ import Base
 ///
 ///     0   8  magic "SheafDB\n"
 ///     8   4  format: 1, 2 for a version with a history, 3 for one whose history has pending tables; 4 to 6
-///            are the same three with keys of several columns
+///            are the same three with keys of several columns; 6 more for a history with parts
 ///     12  4  page size (4096)
 ///     16  8  version, 1 to 2^62
 ///     24  8  end: no block of the version lies at or beyond it
@@ -25,7 +25,10 @@ package struct CommitSlot: Sendable, Equatable {
   /// Added to the format when keys have several columns, which a program that knows only formats 1 to 3 would
   /// not keep unique.
   package static let compoundKeys: UInt32 = 3
-  static let formats = format...formatWithPending + compoundKeys
+  /// Added to the format when a history has parts, which are damage to a program that knows only formats
+  /// 1 to 6.
+  package static let parts: UInt32 = 6
+  static let formats = format...formatWithPending + compoundKeys + parts
   package static let encodedBytes = 80
   private static let checkedBytes = 72
 
@@ -96,7 +99,10 @@ package struct CommitSlot: Sendable, Equatable {
       guard try reader.read(UInt64.self, "checksum") == sum else {
         return .damaged("the checksum does not fit")
       }
-      guard Self.formats.contains(format) else {
+      let whole = format > Self.parts ? format - Self.parts : format
+      let plain = whole > Self.compoundKeys ? whole - Self.compoundKeys : whole
+      // Without a history there are no parts.
+      guard Self.formats.contains(format), whole == format || plain > Self.format else {
         return .otherFormat(format)
       }
       guard version > 0, version <= VersionRecord.lastVersion else {
@@ -105,12 +111,12 @@ package struct CommitSlot: Sendable, Equatable {
       guard pageBytes == UInt32(Layout.pageBytes),
         end % UInt64(Layout.pageBytes) == 0, root.pages(within: end) != nil
       else { return .damaged("the values contradict each other") }
-      let plain = format > Self.compoundKeys ? format - Self.compoundKeys : format
       return .valid(
         CommitSlot(
           record: VersionRecord(
             version: version, root: root, end: end, hasHistory: plain > Self.format,
-            hasPending: plain == Self.formatWithPending, hasCompoundKeys: plain != format),
+            hasPending: plain == Self.formatWithPending, hasCompoundKeys: plain != whole,
+            hasParts: whole != format),
           identity: DatabaseIdentity(high: high, low: low)))
     } catch {
       return .damaged(error.what)
@@ -131,6 +137,7 @@ extension VersionRecord {
       ? CommitSlot.formatWithPending
       : hasHistory ? CommitSlot.formatWithHistory : CommitSlot.format
     return plain + (hasCompoundKeys ? CommitSlot.compoundKeys : 0)
+      + (hasParts ? CommitSlot.parts : 0)
   }
 }
 

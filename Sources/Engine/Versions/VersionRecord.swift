@@ -19,13 +19,19 @@ package struct VersionRecord: Sendable, Hashable {
   /// keep them unique. Stored in the slots; false for a kept version.
   package var hasCompoundKeys: Bool
 
+  /// True when the history has parts, or one before it without a break had some, which that of a version that
+  /// it keeps may still have. That also gives the file another format: to a program that knows no parts, such
+  /// a history is a damaged block. Stored in the slots; false for a kept version.
+  package var hasParts: Bool
+
   /// True when the root is that of a pending table, under the number of a version that has it. Holding it
   /// does not hold that version.
   package var isOfPendingTable: Bool
 
   package init(
     version: UInt64, root: BlockReference, end: UInt64, hasHistory: Bool = false,
-    hasPending: Bool = false, hasCompoundKeys: Bool = false, isOfPendingTable: Bool = false
+    hasPending: Bool = false, hasCompoundKeys: Bool = false, hasParts: Bool = false,
+    isOfPendingTable: Bool = false
   ) {
     self.version = version
     self.root = root
@@ -33,14 +39,16 @@ package struct VersionRecord: Sendable, Hashable {
     self.hasHistory = hasHistory
     self.hasPending = hasPending
     self.hasCompoundKeys = hasCompoundKeys
+    self.hasParts = hasParts
     self.isOfPendingTable = isOfPendingTable
   }
 
-  /// The root's length; the upper half records whether there are a history, pending tables, and keys of
-  /// several columns, and whether the root is a pending table's. A word of shared memory.
+  /// The root's length; the upper half records whether there are a history, pending tables, keys of several
+  /// columns, and parts of a history, and whether the root is a pending table's. A word of shared memory.
   var lengthWord: UInt64 {
     UInt64(root.length) | (hasHistory ? 1 << 32 : 0) | (hasPending ? 1 << 33 : 0)
       | (hasCompoundKeys ? 1 << 34 : 0) | (isOfPendingTable ? 1 << 35 : 0)
+      | (hasParts ? 1 << 36 : 0)
   }
 
   /// - Parameter length: a word from `lengthWord`.
@@ -50,7 +58,8 @@ package struct VersionRecord: Sendable, Hashable {
       root: BlockReference(
         offset: offset, length: UInt32(truncatingIfNeeded: length), checksum: checksum),
       end: end, hasHistory: length >> 32 & 1 == 1, hasPending: length >> 33 & 1 == 1,
-      hasCompoundKeys: length >> 34 & 1 == 1, isOfPendingTable: length >> 35 & 1 == 1)
+      hasCompoundKeys: length >> 34 & 1 == 1, hasParts: length >> 36 & 1 == 1,
+      isOfPendingTable: length >> 35 & 1 == 1)
   }
 
   /// The number of the next version.

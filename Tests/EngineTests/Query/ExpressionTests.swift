@@ -45,6 +45,10 @@ struct ExpressionTests {
       "Reviews between 1 and 2 and Paid",
       column("Reviews").isBetween(1...2) && column("Paid").isTrue),
     same("Category contains 'x'", column("Category").contains("x")),
+    // U+1FEF, which is equal to a backquote as a character.
+    same(
+      "`\u{1FEF}x` is null or `a\u{1FEF}\u{1FEF}` is null",
+      column("\u{1FEF}x").isNull || column("a\u{1FEF}\u{1FEF}").isNull),
     same("Category contains[c] 'x'", column("Category").contains("x", ignoringCase: true)),
     same("Category BEGINSWITH 'x'", column("Category").beginsWith("x")),
     same("Category begins with 'x'", column("Category").beginsWith("x")),

@@ -118,6 +118,33 @@ struct QueryEdgeTests {
     withExtendedLifetime(folder) {}
   }
 
+  @Test("Letters that are several ones without case, and the letter for them")
+  func lettersWithoutCase() throws {
+    let texts = ["İstanbul", "Istanbul", "straße", "STRAẞE", "STRASSE", "ﬁn", "a", "Straßß"]
+    let (table, folder) = try table([Column("s", .text)], [texts.map { Array($0.utf8) }])
+    func found(_ expression: String) throws -> [String] {
+      try Query(Predicate(expression)).rows(in: table).map { row in
+        if case .text(let text) = row["s"] { text } else { "" }
+      }
+    }
+    let street = ["straße", "STRAẞE", "STRASSE"]
+    #expect(try found("s ==[c] 'straße'") == street)
+    #expect(try found("s ==[c] 'STRAẞE'") == street)
+    #expect(try found("s in ('x') or s ==[c] 'strasse'") == street)
+    #expect(try found("s contains[c] 'ẞe'") == street)
+    #expect(try found("s like[c] '_stanbul'") == ["İstanbul", "Istanbul"])
+    #expect(try found("s like[c] 'stra_e'") == ["straße", "STRAẞE"])
+    #expect(try found("s like[c] 'stra__e'") == ["STRASSE"])
+    #expect(try found("s like[c] 'stras_e'") == street)
+    #expect(try found("s like[c] '%a__'") == ["straße", "STRAẞE", "Straßß"])
+    #expect(try found("s like[c] '%se'") == street)
+    #expect(try found("s like[c] '_'") == ["a"])
+    #expect(try found("s like[c] '_n'") == ["ﬁn"])
+    #expect(try found("s like[c] 'f_n'") == ["ﬁn"])
+    #expect(try found("s like 'stra_e'") == ["straße"])
+    withExtendedLifetime(folder) {}
+  }
+
   @Test("Date-times in units that the bounds do not fall on")
   func units() throws {
     // Minutes on both sides of 1970: the bounds lie between them.

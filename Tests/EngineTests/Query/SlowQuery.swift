@@ -52,13 +52,21 @@ enum SlowQuery {
     case .beginsWith(let part): return text.starts(with: scalars(part))
     case .endsWith(let part): return text.reversed().starts(with: scalars(part).reversed())
     case .isLike(let pattern, let escape):
-      return isLike(text, elements(pattern, escape, test.ignoresCase))
+      // A scalar of the value may be several without case; `_` matches it, or the rest of it.
+      var ends: [Int] = []
+      if case .text(let string) = value {
+        for scalar in string.unicodeScalars {
+          ends.append((ends.last ?? 0) + scalars(String(scalar)).count)
+        }
+      }
+      return isLike(text, ends, elements(pattern, escape, test.ignoresCase))
     }
   }
 
   private static func fold(_ text: String) -> [Unicode.Scalar] {
     text.unicodeScalars.flatMap { scalar in
-      scalar.properties.uppercaseMapping.unicodeScalars.flatMap {
+      if scalar == "ẞ" { return Array("ss".unicodeScalars) }
+      return scalar.properties.uppercaseMapping.unicodeScalars.flatMap {
         Array($0.properties.lowercaseMapping.unicodeScalars)
       }
     }
@@ -91,7 +99,9 @@ enum SlowQuery {
 
   /// For every beginning of the text, whether the beginning of the pattern matches it, one element
   /// after the other.
-  private static func isLike(_ text: [Unicode.Scalar], _ pattern: [LikeElement]) -> Bool {
+  private static func isLike(
+    _ text: [Unicode.Scalar], _ ends: [Int], _ pattern: [LikeElement]
+  ) -> Bool {
     var reached = [Bool](repeating: false, count: text.count + 1)
     reached[0] = true
     for element in pattern {
@@ -101,7 +111,11 @@ enum SlowQuery {
         for end in text.indices { next[end + 1] = next[end] || reached[end + 1] }
       } else {
         for end in text.indices where reached[end] {
-          next[end + 1] = element == .one || element == .scalar(text[end])
+          if element == .one, let after = ends.first(where: { $0 > end }) {
+            next[after] = true
+          } else if element == .scalar(text[end]) {
+            next[end + 1] = true
+          }
         }
       }
       reached = next

@@ -181,7 +181,7 @@ struct PendingTableTests {
     }
     // The histories of kept versions refer to blocks that are gone, without harm.
     #expect(try database.check(deep: true).problems == [])
-    #expect(try database.snapshot().record.format == 2)
+    #expect(try database.snapshot().record.format == 8)
     let step = try database.restore(nil, .onlyChanged)
     #expect(step.tables.map(\.name) == ["a"])
     #expect(try Self.sum(database.snapshot()) == (0..<30).reduce(0) { $0 + Int64($1) })
