@@ -17,11 +17,14 @@ extension System {
     #endif
   }
 
-  /// True when both paths lead to one existing file.
+  /// True when both paths lead to one file, or would lead to one that is not there yet.
   package static func areTheSame(_ first: String, _ second: String) -> Bool {
-    guard let one = try? status(path: first), let other = try? status(path: second) else {
-      return false
-    }
+    let (one, other) = (try? status(path: first), try? status(path: second))
+    if let one, let other { return one.inode == other.inode && one.device == other.device }
+    guard one == nil, other == nil, name(of: first) == name(of: second),
+      let one = try? status(path: directory(of: first)),
+      let other = try? status(path: directory(of: second))
+    else { return false }
     return one.inode == other.inode && one.device == other.device
   }
 

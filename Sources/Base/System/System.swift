@@ -16,6 +16,8 @@ package struct FileStatus: Sendable {
   package let isDirectory: Bool
   /// True for a symbolic link whose own status was requested.
   package let isLink: Bool
+  /// True for a named pipe.
+  package let isPipe: Bool
   /// The number of its hard links: 0 once it was removed.
   package let links: Int
   /// Last modification, in nanoseconds since 1970.
@@ -70,6 +72,27 @@ package enum System {
     }
     if descriptor < 0 { throw SystemError(operation: "open", path: path, code: errno) }
     return descriptor
+  }
+
+  /// Opens an input for reading. A named pipe without a writer is not awaited where the system lets reading
+  /// wait for it (`waitForInput`): that wait can be ended.
+  package static func openInput(_ path: String) throws(SystemError) -> Int32 {
+    #if os(Linux)
+      if try statusIfPresent(path: path)?.isPipe == true {
+        let descriptor = call(.open) {
+          Glibc.open(native(path), O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        }
+        if descriptor < 0 { throw SystemError(operation: "open", path: path, code: errno) }
+        // Reads wait again, as in any pipe.
+        if fcntl(descriptor, F_SETFL, 0) < 0 {
+          let code = errno
+          close(descriptor)
+          throw SystemError(operation: "open", path: path, code: code)
+        }
+        return descriptor
+      }
+    #endif
+    return try open(path, .readOnly)
   }
 
   package static func close(_ descriptor: Int32) {
@@ -461,6 +484,7 @@ extension FileStatus {
     isRegular = raw.st_mode & S_IFMT == S_IFREG
     isDirectory = raw.st_mode & S_IFMT == S_IFDIR
     isLink = raw.st_mode & S_IFMT == S_IFLNK
+    isPipe = raw.st_mode & S_IFMT == S_IFIFO
     links = Int(raw.st_nlink)
     #if canImport(Darwin)
       modified =

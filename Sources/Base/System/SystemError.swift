@@ -50,6 +50,14 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package var spaceAdvice: String {
     code == EFBIG ? "allow larger files (ulimit -f)" : "free some space"
   }
+  /// What to do when the process or the machine has too many files open; nil for any other error.
+  package var filesAdvice: String? {
+    switch code {
+    case EMFILE: "allow more open files (ulimit -n)"
+    case ENFILE: "the machine has too many files open"
+    default: nil
+    }
+  }
   /// True when the target of a rename is a mount point.
   package var isMountPoint: Bool { code == EBUSY && operation == "rename" }
   /// True when a file or a folder on the way to it does not exist.

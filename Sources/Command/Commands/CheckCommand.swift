@@ -34,6 +34,7 @@ enum CheckCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
+    output.isReport = true
     let path = arguments.positionals[0]
     let isDeep = arguments.isSet(deep)
     let isJSON = try arguments.required(CommonOptions.report) == .json

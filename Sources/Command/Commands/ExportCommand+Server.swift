@@ -55,6 +55,7 @@ extension ExportCommand {
   static func runIntoServer(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
+    output.isReport = true
     let path = arguments.positionals[0]
     let server = try ImportCommand.server(
       arguments, address: try arguments.required(into))

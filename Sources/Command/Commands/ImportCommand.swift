@@ -390,7 +390,7 @@ enum ImportCommand {
     return try RunLog.keep(
       arguments, output, command: "import",
       files: inputs.filter { !ServerAddress.isURL($0) } + (isServer ? [] : [database])
-        + [try arguments.value(rejects)].compactMap(\.self),
+        + [try arguments.value(rejects), try arguments.value(changes)].compactMap(\.self),
       subject: [
         .init(
           key: "inputs",

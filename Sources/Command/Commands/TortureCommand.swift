@@ -39,6 +39,7 @@ enum TortureCommand {
   @Sendable static func run(
     _ arguments: ParsedArguments, _ output: BufferedOutput
   ) throws -> ExitStatus {
+    output.isReport = true
     let isQuiet = arguments.isSet(CommonOptions.quiet)
     let progress = StepProgress(isQuiet ? .never : try arguments.required(ImportCommand.progress))
     var random = RandomSource(seed: System.monotonicNanoseconds)

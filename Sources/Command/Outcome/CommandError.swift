@@ -27,7 +27,8 @@ struct CommandError: Error, Sendable, Equatable, CustomStringConvertible {
 extension CommandError {
   /// An input that cannot be opened or read.
   static func input(_ error: SystemError) -> CommandError {
-    CommandError(.inputMissing, "\(error); check the path and its permissions")
+    CommandError(
+      .inputMissing, "\(error); \(error.filesAdvice ?? "check the path and its permissions")")
   }
 
   /// An output that cannot be created.
@@ -36,7 +37,9 @@ extension CommandError {
       ? transfer(error)
       : CommandError(
         .cannotCreate,
-        "\(error); choose another path, or look after the folder and its permissions")
+        "\(error); "
+          + (error.filesAdvice
+            ?? "choose another path, or look after the folder and its permissions"))
   }
 
   /// An output that would replace a database unasked.
@@ -62,8 +65,15 @@ extension CommandError {
 
   /// A write, read or flush of an open file that failed.
   static func transfer(_ error: SystemError) -> CommandError {
-    let advice = error.isNoSpace ? "; " + error.spaceAdvice + againAdvice : ""
-    return CommandError(.inputOutput, error.description + advice)
+    let remedy = error.isNoSpace ? error.spaceAdvice : error.filesAdvice
+    return CommandError(
+      .inputOutput, error.description + (remedy.map { "; " + $0 + againAdvice } ?? ""))
+  }
+
+  /// What to do when too many files are open; empty for any other error.
+  private static func filesAdvice(_ error: EngineError) -> String {
+    guard case .system(let error) = error, let advice = error.filesAdvice else { return "" }
+    return "; " + advice
   }
 
   private static let againAdvice = " and run the command again"
@@ -89,7 +99,8 @@ extension CommandError {
       self = .usage("\(error)" + Suggestion.phrase(for: name, among: known))
     case EngineError.noSuchTable(let name, let known):
       self = .usage("\(error)" + Suggestion.phrase(for: name, among: known))
-    case let error as EngineError: self.init(Self.status(error), "\(error)")
+    case let error as EngineError:
+      self.init(Self.status(error), "\(error)" + Self.filesAdvice(error))
     case let error as QueryError: self.init(.usage, "\(error)")
     case let error as ImportError: self.init(Self.status(error), "\(error)")
     case let error as ServerError: self.init(Self.status(error), "\(error)")
@@ -158,7 +169,7 @@ extension CommandError {
     case .recordTooLong, .malformedHeader, .unsupportedEncoding, .tooManyRejects, .emptyInput,
       .damagedArchive, .inputChanged, .unlikeTable, .missingColumn, .unfinished, .otherFormat,
       .emptyReplacement, .tooManyDeletions, .tooFewRecords, .rejectedBeforeDeletion,
-      .emptyBeforeDeletion:
+      .emptyBeforeDeletion, .laterInputRefused:
       .dataRefused
     case .interrupted: .interrupted
     case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: .usage

@@ -196,7 +196,7 @@ struct ImportReportPrinter {
       "\(inputs.joined(separator: ", ")) into table \"\(report.table)\" of \(report.database)"
     ]
     if report.isDryRun { parts.append("dry run, nothing was written") }
-    if report.resumedAt?.isComplete == true, report.read == 0, !report.isPublished {
+    if report.isNothingToDo {
       parts.append("nothing to do, it was imported completely before")
     } else {
       parts.append(
@@ -259,6 +259,7 @@ struct ImportReportPrinter {
 
   /// The message of an interrupted import, with the command that resumes it.
   var interruption: String {
+    if report.isDryRun { return "interrupted; nothing was written" }
     let place =
       report.batches > 0
       ? "interrupted after a whole batch; " : "interrupted before anything was committed; "
@@ -422,7 +423,14 @@ struct ImportReportPrinter {
 
   /// The command that resumes this import.
   private var resumeCommand: String {
-    let words = GivenWords.all.filter { $0 != "--resume" }.map(Self.withoutPassword)
-    return (["sheaf"] + words.map(ShellWord.quoted) + ["--resume"]).joined(separator: " ")
+    Self.resuming(GivenWords.all).map { ShellWord.quoted(Self.withoutPassword($0)) }
+      .joined(separator: " ")
+  }
+
+  /// The words of the command that resumes an import. Behind `--` every word is an input.
+  static func resuming(_ words: [String]) -> [String] {
+    let options = words.prefix { $0 != "--" }
+    return ["sheaf"] + options.filter { $0 != "--resume" } + ["--resume"]
+      + words.dropFirst(options.count)
   }
 }

@@ -24,7 +24,8 @@ final class RunLog {
   private let started = System.monotonicNanoseconds
   private let file: (path: String, descriptor: Int32)?
 
-  /// Runs a command and appends its line, if the arguments name a file for it.
+  /// Runs a command and appends its line, if the arguments name a file for it. The command's status counts,
+  /// whether or not somebody reads what it prints.
   ///
   /// - Parameters:
   ///   - files: the files that the command reads and writes; the report file must not be one of them.
@@ -35,6 +36,7 @@ final class RunLog {
     _ arguments: ParsedArguments, _ output: BufferedOutput, command: String, files: [String],
     subject: [JSONValue.Member], _ body: (RunLog) throws -> ExitStatus
   ) throws -> ExitStatus {
+    output.isReport = true
     let report = try arguments.value(CommonOptions.reportFile)
     let metrics = try arguments.value(CommonOptions.metricsFile).map {
       try MetricsFile(
@@ -61,6 +63,12 @@ final class RunLog {
     }
     do {
       try metrics?.write(status, log.report?(), seconds: log.seconds)
+    } catch {
+      let failure = log.told(CommandError(unexpected: error))
+      try? log.append(failure.status, failure.message)
+      throw failure
+    }
+    do {
       try log.append(status, log.problem)
     } catch {
       throw log.told(CommandError(unexpected: error))

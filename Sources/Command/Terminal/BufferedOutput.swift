@@ -18,6 +18,11 @@ final class BufferedOutput {
   private var replacesDatabase = false
   private var buffer: [UInt8] = []
   private var isOpen = true
+  /// True when what is written tells of work whose status counts. If the reader of standard output closes it,
+  /// the rest is left out, and the command goes on; otherwise it ends.
+  var isReport = false
+  /// True when the reader of a report is gone.
+  private var isUnread = false
 
   private init(
     descriptor: Int32, path: String, isStandard: Bool, replacement: ReplacementFile? = nil
@@ -141,8 +146,8 @@ final class BufferedOutput {
 
   /// Writes everything in the buffer to the file.
   ///
-  /// - Throws: `CommandError.closedPipe` when the reader of standard output has closed it, or an input/output
-  ///   error that names the file.
+  /// - Throws: `CommandError.closedPipe` when the reader of standard output has closed it and it is no
+  ///   report; an input/output error that names the file.
   func flush() throws(CommandError) {
     guard !buffer.isEmpty else { return }
     // Emptied even when the write fails: a second attempt would write the same bytes again.
@@ -161,6 +166,7 @@ final class BufferedOutput {
   }
 
   private func send(_ bytes: UnsafeRawBufferPointer) throws(CommandError) {
+    if isUnread { return }
     do throws(SystemError) {
       if let replacement {
         try replacement.append(bytes)
@@ -168,7 +174,9 @@ final class BufferedOutput {
         try System.write(descriptor, bytes, path: path)
       }
     } catch {
-      throw error.isClosedPipe && isStandard ? .closedPipe : .transfer(error)
+      guard error.isClosedPipe && isStandard else { throw .transfer(error) }
+      guard isReport else { throw .closedPipe }
+      isUnread = true
     }
   }
 

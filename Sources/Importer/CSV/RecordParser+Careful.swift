@@ -227,24 +227,9 @@ extension RecordParser {
     let bytes = UnsafeRawPointer(chunk.memory)
     let count = chunk.byteCount
     var position = start + (dialect.comment?.count ?? 0)
-    cursor.field = dialect.commentFields
-    while position < count {
-      let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
-      if byte == 0x0A || byte == 0x0D { break }
-      if dialect.isWhitespace {
-        let previous = bytes.load(fromByteOffset: position - 1, as: UInt8.self)
-        if !dialect.isSeparatingBlank(byte), dialect.isSeparatingBlank(previous) {
-          cursor.field += 1
-        }
-        position += 1
-      } else if case .yes = dialect.delimiter.match(bytes, at: position, count: count) {
-        cursor.field += 1
-        position += dialect.delimiter.count
-      } else {
-        position += 1
-      }
-    }
-    if cursor.field == dialect.possibleRecordFields {
+    while position < count, !isLineEnd(bytes, at: position, count: count) { position += 1 }
+    if dialect.mayBeRecord(bytes, from: start, to: position) {
+      cursor.field = dialect.rawFields(bytes, from: start, to: position)
       let problem = Problem(
         reason: .possibleComment(dialect.comment?.text ?? ""), position: cursor.recordStart)
       finishRecord(chunk, &cursor, end: position, problem: problem)

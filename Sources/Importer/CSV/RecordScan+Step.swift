@@ -13,38 +13,34 @@ extension RecordScan {
   /// Takes the next byte, or several that belong together.
   mutating func step(_ bytes: UnsafeRawPointer, count: Int, atEnd: Bool) -> Step {
     let byte = bytes.load(fromByteOffset: position, as: UInt8.self)
-    if byte == 0x0D || byte == 0x0A { return newline(byte) }
+    if byte == 0x0D || byte == 0x0A { return newline(byte, bytes) }
     if beginsLine, let comment = dialect.comment {
       switch comment.match(bytes, at: position, count: count) {
       case .yes:
         state = .comment
-        commentFields = dialect.commentFields
+        commentStart = position
         return take(comment.count)
       case .partly where !atEnd: return .waiting
       default: break
       }
     }
+    if state == .comment { return take(1) }
     if state != .quoted, dialect.isSeparatingBlank(byte) {
-      if state != .comment { state = beginsLine ? .blankStart : .fieldStart }
+      state = beginsLine ? .blankStart : .fieldStart
       return take(1)
     }
     if state != .quoted, byte == dialect.delimiter.first {
       switch dialect.delimiter.match(bytes, at: position, count: count) {
       case .yes:
-        if state == .comment { commentFields += 1 } else { state = .fieldStart }
+        state = .fieldStart
         return take(dialect.delimiter.count)
       case .partly where !atEnd: return .waiting
       default: break
       }
     }
-    if state == .comment {
-      let previous = bytes.load(fromByteOffset: position - 1, as: UInt8.self)
-      if dialect.isSeparatingBlank(previous) { commentFields += 1 }
-      return take(1)
-    }
     if byte == dialect.ownEscape { return escape(bytes, count: count, atEnd: atEnd) }
     if byte == dialect.quote {
-      quote()
+      state.takeQuote(doubled: dialect.doublesQuotes)
     } else if state != .quoted {
       let isStart = state == .fieldStart || state == .blankStart
       state = isStart && dialect.isBlank(byte) ? .blankStart : .unquoted
@@ -61,16 +57,7 @@ extension RecordScan {
     return .done
   }
 
-  private mutating func quote() {
-    switch state {
-    case .fieldStart, .blankStart: state = .quoted
-    case .quoted: state = .afterQuote
-    case .afterQuote: state = dialect.doublesQuotes ? .quoted : .unquoted
-    case .unquoted, .comment: break
-    }
-  }
-
-  private mutating func newline(_ byte: UInt8) -> Step {
+  private mutating func newline(_ byte: UInt8, _ bytes: UnsafeRawPointer) -> Step {
     // The line feed of a record end `\r\n` whose carriage return was taken already.
     let isSecond = byte == 0x0A && previousIsReturn
     previousIsReturn = byte == 0x0D
@@ -85,7 +72,7 @@ extension RecordScan {
     }
     let isRecord =
       state == .comment
-      ? commentFields == dialect.possibleRecordFields
+      ? dialect.mayBeRecord(bytes, from: commentStart, to: position - 1)
       : (length > 0 && !isBlankLine) || blankLinesAreRecords
     state = .fieldStart
     recordStart = position

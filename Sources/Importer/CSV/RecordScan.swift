@@ -15,6 +15,16 @@ enum FieldState {
 
   /// True when a quote would open a field.
   var beginsField: Bool { self == .fieldStart || self == .blankStart }
+
+  /// Goes on behind a quote that is not escaped.
+  mutating func takeQuote(doubled: Bool) {
+    switch self {
+    case .fieldStart, .blankStart: self = .quoted
+    case .quoted: self = .afterQuote
+    case .afterQuote: self = doubled ? .quoted : .unquoted
+    case .unquoted, .comment: break
+    }
+  }
 }
 
 extension Dialect {
@@ -68,8 +78,8 @@ struct RecordScan {
   var lineBreaks = 0
   var state = FieldState.fieldStart
   var previousIsReturn = false
-  /// The number of fields of a comment, if it were a record.
-  var commentFields = 0
+  /// Where the comment of the line begins, in `comment`.
+  var commentStart = 0
   /// Quotes in whole blocks that neither opened nor closed a field.
   var strayQuotes = 0
   /// True when the last block had neither quotes nor carriage returns, so that the next one probably has
@@ -127,9 +137,9 @@ struct RecordScan {
   }
 
   /// Whether a record is unfinished when the input ends after `count` bytes.
-  func isInRecord(count: Int) -> Bool {
+  func isInRecord(_ bytes: UnsafeRawPointer, count: Int) -> Bool {
     guard count > recordStart, !isBlankLine || blankLinesAreRecords else { return false }
-    return state != .comment || commentFields == dialect.possibleRecordFields
+    return state != .comment || dialect.mayBeRecord(bytes, from: commentStart, to: count)
   }
 
   /// Skips blocks that have neither quotes nor carriage returns, up to one that needs more than counting line

@@ -112,7 +112,7 @@ package final class RecordSplitter: @unchecked Sendable {
           try fill()
           continue
         }
-        let isUnfinished = scan.isInRecord(count: filled - start)
+        let isUnfinished = scan.isInRecord(base + start, count: filled - start)
         return try chunk(
           filled - start, records: scan.records + (isUnfinished ? 1 : 0),
           lineBreaks: scan.lineBreaks, isUnfinished: isUnfinished)

@@ -15,10 +15,13 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
 
   /// Opens the file at `path`. A named pipe or a device is allowed: its size is unknown.
   ///
+  /// - Parameter awaitsWriter: true if a named pipe must have a writer when this returns, as for a program
+  ///   that is going to read it.
   /// - Throws: `ImportError.unreadableInput` when it is missing, a directory or not readable for this user.
-  package init(path: String) throws(ImportError) {
+  package init(path: String, awaitsWriter: Bool = false) throws(ImportError) {
     do {
-      let descriptor = try System.open(path, .readOnly)
+      let descriptor =
+        try awaitsWriter ? System.open(path, .readOnly) : System.openInput(path)
       do {
         let status = try System.status(descriptor, path: path)
         if status.isDirectory {
@@ -62,7 +65,8 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
   /// - Throws: `ImportError.unreadableInput`, `.missingProgram`.
   package static func open(_ path: String) throws(ImportError) -> any ByteSource {
     if path == "-" { return try standardInput() }
-    let source = try FileSource(path: path)
+    let source = try FileSource(
+      path: path, awaitsWriter: Compression.of(path: path, beginning: []) != nil)
     guard let compression = Compression.of(path: path, beginning: try source.beginning()) else {
       return source
     }
@@ -161,7 +165,9 @@ package final class FileSource: ByteSource, PositionedSource, @unchecked Sendabl
   private static func unreadable(_ error: any Error, path: String) -> ImportError {
     switch error {
     case let error as ImportError: error
-    case let error as SystemError: .unreadableInput(path: path, reason: error.reason)
+    case let error as SystemError:
+      .unreadableInput(
+        path: path, reason: error.reason + (error.filesAdvice.map { ": \($0)" } ?? ""))
     default: .unreadableInput(path: path, reason: "\(error)")
     }
   }

@@ -15,7 +15,9 @@ struct OtherFormat: Sendable, Equatable {
     {
       return archive(bytes)
     }
-    if let known = beginnings.first(where: { bytes.starts(with: $0.bytes) }) {
+    if let known = beginnings.first(where: { bytes.starts(with: $0.bytes) }),
+      known.name == pdf || hasControls(bytes)
+    {
       return OtherFormat(name: known.name, advice: known.advice)
     }
     if bytes.count > 262, bytes[257..<262].elementsEqual("ustar".utf8) {
@@ -24,6 +26,12 @@ struct OtherFormat: Sendable, Equatable {
     return markup(bytes)
   }
 
+  /// Whether the beginning has characters that no text has. A column may be called `PAR1`.
+  private static func hasControls(_ bytes: [UInt8]) -> Bool {
+    bytes.prefix(64).contains { $0 < 0x20 && ![0x09, 0x0A, 0x0D].contains($0) }
+  }
+
+  private static let pdf = "a PDF document"
   private static let exported = "export its rows as CSV first"
 
   private static let beginnings: [(bytes: [UInt8], name: String, advice: String)] = [
@@ -42,7 +50,7 @@ struct OtherFormat: Sendable, Equatable {
       "export a table first: sheaf export FILE --output CSV, or to a server at once: "
         + "sheaf export FILE --into postgresql://HOST/DATABASE"
     ),
-    (Array("%PDF-".utf8), "a PDF document", "ask for the data as CSV"),
+    (Array("%PDF-".utf8), pdf, "ask for the data as CSV"),
     (
       [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1], "an old Excel or other Office file (.xls)",
       "save its sheet as CSV first"

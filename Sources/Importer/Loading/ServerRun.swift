@@ -302,9 +302,23 @@ struct ServerRun {
       report.files.append(.init(path: file.path))
     } catch {
       claims.release(claim)
-      throw error
+      throw report.batches > 0 ? Self.later(error, file) : error
     }
     if report.isInterrupted { claims.release(claim) }
+  }
+
+  /// The error of an input behind others: it is no wrong usage that changes nothing.
+  private static func later(_ error: any Error, _ file: InputFile) -> any Error {
+    let isAboutOptions =
+      switch error {
+      case let error as ImportError: error.isAboutOptions
+      case let error as ServerError: error.kind == .usage
+      default: false
+      }
+    guard isAboutOptions else { return error }
+    let reason = "\(error)"
+    return ImportError.laterInputRefused(
+      reason: reason.contains(file.name) ? reason : "\(file.name): \(reason)")
   }
 
   /// Adds the report of an input to the report of the run.

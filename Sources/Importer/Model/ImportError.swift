@@ -104,6 +104,8 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case changesNotWritten(path: String, cause: String)
   /// The error that ended an import of a single transaction: nothing is committed.
   indirect case nothingCommitted(ImportError)
+  /// The options do not fit, and batches of inputs before that was found are committed.
+  case laterInputRefused(reason: String)
   /// `shouldStop` returned true while a pipe had nothing to read.
   case interrupted
 
@@ -121,6 +123,14 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
 
   private static func withoutAdvice(_ text: String) -> String {
     text.hasSuffix(goesOn) ? String(text.dropLast(goesOn.count)) : text
+  }
+
+  /// True when other options may be all that it takes: `sheaf` ends with the status of wrong usage.
+  var isAboutOptions: Bool {
+    switch self {
+    case .notSeekable, .invalidDialect, .cannotResume, .noSuchColumn, .invalidOption: true
+    default: false
+    }
   }
 
   /// This error for an import of a single transaction.
@@ -191,6 +201,7 @@ public enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
         + "import again, or only with --resume; sheaf diff prints the same while the version before is kept"
     case .nothingCommitted(let cause):
       Self.withoutAdvice(cause.description) + "; nothing was changed, run the import again then"
+    case .laterInputRefused(let reason): "\(Self.withoutAdvice(reason))\(Self.goesOn)"
     case .interrupted: "interrupted before the first record"
     case .missingProgram(let path, let program, let advice):
       "\(path): the input is compressed and needs the program \(program), which is not installed: "

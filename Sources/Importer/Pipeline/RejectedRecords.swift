@@ -32,7 +32,9 @@ final class RejectedRecords {
     let bytes = try System.beginning(descriptor, count: size, path: path)
     let file = files.count
     files.append(bytes)
-    var start = 0
+    // The mark before the first record, where no header stands between them.
+    var start =
+      [[0xEF, 0xBB, 0xBF], [0xFF, 0xFE], [0xFE, 0xFF]].first { bytes.starts(with: $0) }?.count ?? 0
     while start < bytes.count {
       let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
       note(LineStart(file: file, offset: start), bytes[start..<end])

@@ -9,7 +9,7 @@ extension ImportRun {
     if path == "-" || path.isEmpty {
       throw ImportError.invalidOption("--changes names a file; sheaf diff prints what has changed")
     }
-    let rejects = options.rejects.map { [$0, RejectName.reasonsPath($0)] } ?? []
+    let rejects = rejectFiles.names.flatMap { [$0.base, RejectName.reasonsPath($0.base)] }
     for other in [options.database] + files.map(\.path) + rejects
     where other == path || System.areTheSame(other, path) {
       throw ImportError.invalidOption(

@@ -37,6 +37,13 @@ extension ImportRun {
     let memory = try InputMemory(snapshot.table(tableName), in: snapshot)
     for file in files
     where try CheckpointComparison(file: file, memory: memory, options: options).hasChanged() {
+      if let lost = try unpublished(memory, database).first {
+        throw ImportError.cannotResume(
+          path: lost.input.path.isEmpty ? options.database : lost.input.path,
+          reason:
+            "its records are pending for table '\(tableName)', which is read anew, since \(file.name) has "
+            + "changed: name it too, or drop what is pending with sheaf import --abandon")
+      }
       // Its earlier records must not be published with this run's.
       report.notes.append(
         "\(what): it is dropped, and all inputs are read anew, since \(file.name) has changed")
@@ -64,6 +71,18 @@ extension ImportRun {
     return try memory.all().filter { !named.contains($0.input.name) }
   }
 
+  /// The checkpoints of such inputs whose records only the pending table has, if the visible table keeps what
+  /// other inputs have brought.
+  private func unpublished(_ memory: InputMemory, _ database: Database) throws -> [Checkpoint] {
+    if options.truncate || options.deletesMissing { return [] }
+    let named = try named(in: memory)
+    let others = try memory.all().filter { !named.contains($0.input.name) }
+    let visible = try database.snapshot()
+    guard !others.isEmpty, visible.tableNames.contains(tableName) else { return others }
+    let known = try InputMemory(visible.table(tableName), in: visible).all()
+    return others.filter { !known.contains($0) }
+  }
+
   /// The version whose table the import continues: the pending table if there is one, otherwise the visible
   /// one.
   func shown(_ database: Database?) throws -> Snapshot? {
@@ -74,6 +93,9 @@ extension ImportRun {
     return try database.snapshot()
   }
 
+  /// True when an earlier batch is in the file. Dry runs and verifiers count batches, too.
+  var hasCommitted: Bool { report.batches > 0 && !options.dryRun }
+
   /// Publishes the pending table.
   ///
   /// - Returns: false when there is no pending table, or the import was interrupted.
@@ -81,7 +103,11 @@ extension ImportRun {
   ///   include; the errors of `ImportTransaction.publish`.
   mutating func publish() throws -> Bool {
     guard let transaction, transaction.hasPending else { return false }
-    try checkWhole(transaction.database)
+    do {
+      try checkWhole(transaction.database)
+    } catch let error as ImportError where hasCommitted && error.isAboutOptions {
+      throw ImportError.laterInputRefused(reason: "\(error)")
+    }
     let isPublished: Bool
     do {
       isPublished = try transaction.publish(

@@ -215,13 +215,7 @@ extension ImportRun {
       checkpoint.input.path.isEmpty ? "an input" : checkpoint.input.path
     }
     let known = try memory.all()
-    var named = Set(files.map(\.key))
-    if options.sameInput == .contents {
-      for file in files {
-        let comparison = CheckpointComparison(file: file, memory: memory, options: options)
-        if let same = try comparison.complete() { named.insert(same.input.name) }
-      }
-    }
+    let named = try named(in: memory)
     if let other = known.first(where: { !named.contains($0.input.name) }) {
       return "it has records of \(name(other)), which is not named now"
     }
@@ -234,6 +228,18 @@ extension ImportRun {
       return "the last import came to its end, and its inputs are not those of now"
     }
     return try disorder(known.count, memory)
+  }
+
+  /// The names of the inputs, and of those that they were under another path.
+  func named(in memory: InputMemory) throws -> Set<UInt64> {
+    var named = Set(files.map(\.key))
+    if options.sameInput == .contents {
+      for file in files {
+        let comparison = CheckpointComparison(file: file, memory: memory, options: options)
+        if let same = try comparison.complete() { named.insert(same.input.name) }
+      }
+    }
+    return named
   }
 
   /// Why the inputs that are known are not the first ones, all complete and unchanged but for the last.

@@ -213,6 +213,11 @@ struct ImportRun {
       } catch ImportError.emptyInput(let path) where files.count > 1 && !options.deletesMissing {
         report.notes.append("\(path) is empty: there is no header and no record")
         report.files.append(.init(path: files[index].path))
+      } catch ImportError.interrupted where report.batches > 0 || index > 0 {
+        // While an input is awaited or read again, after others.
+        report.isInterrupted = true
+      } catch let error as ImportError where hasCommitted && error.isAboutOptions {
+        throw ImportError.laterInputRefused(reason: "\(error)")
       }
     }
     report.notes += OptionsDigest.notes(ofOthers: passedWithOthers)

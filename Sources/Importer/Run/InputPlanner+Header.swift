@@ -165,6 +165,11 @@ extension InputPlanner {
       line += parsed.originalBytes(ofRecord: 0)
     }
     guard !rows.isEmpty else { throw ImportError.emptyInput(path: name) }
+    if rows.count < lines {
+      throw ImportError.malformedHeader(
+        position: SourcePosition(file: name, line: 1, column: 1, byteOffset: 0),
+        reason: "--header-lines \(lines) is more than the \(rows.count) records that are there")
+    }
     let form = options.ragged == .reject && !ends ? HeaderForm.find(below) : .whole
     if let note = form.note { notes.append(note) }
     if lines == 1 {

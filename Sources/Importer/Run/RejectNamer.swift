@@ -76,6 +76,14 @@ struct RejectNamer {
     return taken.contains(FileIdentity(device: status.device, inode: status.inode))
   }
 
+  /// Returns whether the file of changes goes to the path of rejects, or of their reasons.
+  private static func goesTo(_ path: String, _ changes: String?) -> Bool {
+    guard let changes else { return false }
+    return [path, RejectName.reasonsPath(path)].contains {
+      $0 == changes || System.areTheSame($0, changes)
+    }
+  }
+
   private func name(_ input: String) -> RejectName {
     if let given = options.rejects { return RejectName(base: given, isGiven: true) }
     var name = input == "-" ? "stdin" : System.name(of: input)
@@ -139,7 +147,9 @@ struct RejectNamer {
     let others = Set(known.indices.filter { $0 != choice.kind }.map { known[$0].number })
     let log = RejectLog(
       name: choice.name, header: kind.header, encoding: kind.encoding, database: options.database,
-      isTaken: { others.contains($0) })
+      isTaken: { [changes = options.changes] in
+        others.contains($0) || Self.goesTo(choice.name.path($0), changes)
+      })
     if options.dryRun { return log }
     let place = checkpoint?.rejects ?? kind.place
     let isOwn =

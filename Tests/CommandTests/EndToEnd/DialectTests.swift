@@ -190,10 +190,24 @@ import Testing
     #expect(bench.names() == ["in.csv"])
   }
 
+  @Test("More header lines than there are records are refused, and no record becomes a name")
+  func tooManyHeaderLines() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,v\n1,2\n3,4\n")
+    let result = try bench.run(
+      ["import", bench.path("in.csv"), "--into", bench.database, "--header-lines", "4"],
+      status: .dataRefused)
+    #expect(result.errorText.contains("--header-lines 4 is more than the 3 records"))
+    #expect(bench.names() == ["in.csv"])
+  }
+
   /// Ambiguous records are rejected, and nothing is lost: every line is a row, a reject, or counted.
   @Test(arguments: [
     ("a,b\n1,2\na,b\n3,4\n", "a,b\n1,2\n3,4\n", "the header again"),
     ("# c\na,b\n1,2\n#3,4\n# d\n", "a,b\n1,2\n", "may be a comment or a record"),
+    ("# c\na,b\n1,2\n#3,\"4,5\"\n# d\n6,7\n", "a,b\n1,2\n6,7\n", "may be a comment or a record"),
+    ("# c\na,b,\n1,2,\n#3,4,\n# d\n6,7,\n", "a,b\n1,2\n6,7\n", "may be a comment or a record"),
+    ("# c\na,b\n1,2,\n#3,4,\n# d\n6,7,\n", "a,b\n1,2\n6,7\n", "may be a comment or a record"),
     ("a,b\n1,2\nx,y,z\n3,4,5\n", "a,b\n1,2\n", "too many fields"),
     ("a,b\n\"x\" y,2\n1,2\n", "a,b\n1,2\n", "text after a closing quote"),
     ("a,b\n1,2\n3,\"x\n4,5", "a,b\n1,2\n", "never closed"),

@@ -1,3 +1,4 @@
+import Base
 import Engine
 import Foundation
 import Testing
@@ -69,9 +70,93 @@ import Testing
     try bench.write("z.csv", "PK\u{3}\u{4}zip")
     try fails([bench.path("z.csv")], .dataRefused, "is no CSV but a ZIP archive: unpack it first")
     // One input has a header, the other seems to have none.
-    let doubt = try bench.run(
-      ["import", a, bench.path("h.csv"), "--into", bench.database], status: .usage)
+    let both = ["import", a, bench.path("h.csv"), "--into", bench.database]
+    // What was imported of the first is there.
+    let doubt = try bench.run(both, status: .dataRefused)
     #expect(doubt.errorText.contains("h.csv seems to have no header, unlike \(a)"))
+    #expect(doubt.errorText.contains("what was committed stays, --resume goes on"))
+    // Nothing is committed by a dry run, or by a comparison.
+    for words in [both + ["--dry-run"], ["verify", bench.database, a, bench.path("h.csv")]] {
+      let result = try bench.run(words + ["--table", "a"], status: .usage)
+      #expect(!result.errorText.contains("committed"), "\(result.errorText)")
+    }
+  }
+
+  @Test("An import that is interrupted while a later input is awaited reports what it has done")
+  func interruptedBetweenInputs() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "id,v\n1,x\n2,y\n")
+    var inputs = ["-"]
+    #if os(Linux)
+      inputs.append(bench.path("pipe"))
+    #endif
+    for input in inputs {
+      if input != "-" { #expect(mkfifo(input, 0o600) == 0) }
+      let process = try SheafProcess([
+        "import", bench.path("a.csv"), input, "--into", bench.database, "--table", "t",
+        "--report-file", bench.path("runs.jsonl"), "--report", "line",
+      ])
+      // The first input is committed, and the second is awaited.
+      process.waitWhile {
+        let export = try? SheafProcess.run(["export", bench.database, "--table", "t"])
+        return export?.outputText.contains("2,y") != true
+      }
+      System.sleep(milliseconds: 200)
+      process.signal(SIGINT)
+      let result = process.wait(within: 20)
+      #expect(result.status == 130, "\(result.errorText)")
+      #expect(result.outputText.contains("imported 2"), "\(result.outputText)")
+      #expect(result.outputText.contains("--resume"), "\(result.outputText)")
+      let line = try #require(try bench.text("runs.jsonl").split(separator: "\n").last)
+      #expect(line.contains("\"interrupted\":true") && line.contains("\"imported\":2"), "\(line)")
+      try FileManager.default.removeItem(atPath: bench.database)
+    }
+  }
+
+  @Test("The command that goes on has its options before what ends them")
+  func wordsOfResuming() {
+    func resuming(_ words: String) -> String {
+      ImportReportPrinter.resuming(words.split(separator: " ").map(String.init))
+        .joined(separator: " ")
+    }
+    #expect(resuming("import a.csv --into t") == "sheaf import a.csv --into t --resume")
+    #expect(resuming("import --resume a.csv --into t") == "sheaf import a.csv --into t --resume")
+    #expect(resuming("import --into t -- -a.csv") == "sheaf import --into t --resume -- -a.csv")
+    #expect(resuming("import --into t -- --resume") == "sheaf import --into t --resume -- --resume")
+  }
+
+  @Test(
+    "Columns may be called as other formats begin", arguments: ["PAR1", "ORC", "Rar!", "ARROW1"])
+  func namesOfFormats(name: String) throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "\(name),b\n1,2\n")
+    try bench.run(["import", bench.path("in.csv"), "--into", bench.database, "--quiet"])
+    #expect(try bench.export() == "\(name),b\n1,2\n")
+    try bench.write("one.csv", "\(name)\n1\n")
+    try bench.run(
+      ["import", bench.path("one.csv"), "--into", bench.path("one.sheaf"), "--quiet"])
+    try bench.write("other.csv", "PAR1\u{15}\u{0}\u{15}\u{8}")
+    let refused = try bench.run(
+      ["import", bench.path("other.csv"), "--into", bench.path("other.sheaf")],
+      status: .dataRefused)
+    #expect(refused.errorText.contains("the input is no CSV but "), "\(refused.errorText)")
+  }
+
+  @Test("A named pipe is read once somebody writes into it")
+  func namedPipes() throws {
+    let bench = try Workbench()
+    let pipe = bench.path("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    for pause in ["sleep 0.3; ", ""] {
+      let result = try SheafProcess.run(
+        [
+          "-c",
+          "{ \(pause)printf 'id,v\n1,x\n'; sleep 0.2; printf '2,y\n'; } > '\(pipe)' & "
+            + "exec \"$SHEAF\" import '\(pipe)' --into \(bench.database) --table t --quiet",
+        ], program: "/bin/sh", environment: ["SHEAF": SheafProcess.program()])
+      #expect(result.status == 0, "\(result.errorText)")
+    }
+    #expect(try bench.export() == "id,v\n1,x\n2,y\n1,x\n2,y\n")
   }
 
   /// Thousands of inputs: each is open only while it is read.

@@ -118,10 +118,10 @@ import Importer
     arguments: [
       ("PK\u{3}\u{4}....[Content_Types].xml", "an Excel file"),
       ("PK\u{3}\u{4}....a.csv", "a ZIP archive"),
-      ("PAR1....", "a Parquet file"), ("SQLite format 3\0....", "an SQLite database"),
+      ("PAR1\u{15}\u{4}\u{15}.", "a Parquet file"), ("SQLite format 3\0....", "an SQLite database"),
       ("%PDF-1.4\n", "a PDF document"), ("Obj\u{1}....", "an Avro file"),
       ("ARROW1\0\0", "an Arrow file"),
-      ("SheafDB\n....", "a Sheaf database"), ("<!DOCTYPE html>\n<html>", "an HTML page"),
+      ("SheafDB\n\u{1}\0\0\0", "a Sheaf database"), ("<!DOCTYPE html>\n<html>", "an HTML page"),
       ("[\n {\"a\": 1}\n]\n", "a JSON array"), ("{\"a\": 1}\n{\"a\": 2}\n", "JSON"),
     ])
   func otherFormats(contents: String, name: String) throws {

@@ -54,6 +54,42 @@ import Testing
     #expect(lines == expected.split(separator: "\n").sorted())
   }
 
+  @Test("An input that was renamed is named by its contents")
+  func renamedBesideChanged() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", csv(1...200, "a"))
+    try bench.write("b.csv", csv(201...399, "b") + "400,too,many\n")
+    let more = publish + ["--resume", "--max-rejects", "0", "--same-input", "contents"]
+    try bench.run(words(bench, ["a.csv", "b.csv"], more), status: .dataRefused)
+    try bench.write("b.csv", csv(201...300, "c") + rows(301...400, "b"))
+    try FileManager.default.moveItem(atPath: bench.path("a.csv"), toPath: bench.path("a2.csv"))
+    try bench.run(words(bench, ["a2.csv", "b.csv"], more))
+    #expect(try bench.export() == csv(1...200, "a") + rows(201...300, "c") + rows(301...400, "b"))
+  }
+
+  @Test("What is pending of an input that is not named is not dropped for another one's change")
+  func unnamedBesideChanged() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", csv(1...200, "a"))
+    try bench.write("b.csv", csv(201...399, "b") + "400,too,many\n")
+    let more = publish + ["--resume", "--max-rejects", "0"]
+    try bench.run(words(bench, ["a.csv", "b.csv"], more), status: .dataRefused)
+    // As the message says; but the changed input is read anew.
+    try bench.write("b.csv", csv(201...300, "c") + rows(301...400, "b"))
+    let refused = try bench.run(words(bench, ["b.csv"], more), status: .usage)
+    #expect(refused.errorText.contains("a.csv") && refused.errorText.contains("name it too"))
+    #expect(try pending(bench).count == 1)
+    let report = try bench.report(words(bench, ["a.csv", "b.csv"], more))
+    #expect(report["published"].bool == true)
+    #expect(try bench.export() == csv(1...200, "a") + rows(201...300, "c") + rows(301...400, "b"))
+    // What the visible table has is not lost with what is pending.
+    try bench.write("c.csv", csv(401...499, "c") + "500,too,many\n")
+    try bench.run(words(bench, ["a.csv", "c.csv"], more), status: .dataRefused)
+    try bench.write("c.csv", csv(401...500, "d"))
+    try bench.run(words(bench, ["c.csv"], more))
+    #expect(try bench.export().split(separator: "\n").count == 501)
+  }
+
   private var old: String { csv(1...500, "old") }
   private var new: String { csv(1...300, "old") + rows(301...1000, "new") }
 
@@ -161,8 +197,9 @@ import Testing
         refused.errorText.contains("--publish end") && refused.errorText.contains("--abandon"))
       // A part of 1.csv would become visible.
       let part = try bench.run(
-        words(bench, ["2.csv"], publish + ["--resume"]), status: .usage)
+        words(bench, ["2.csv"], publish + ["--resume"]), status: .dataRefused)
       #expect(part.errorText.contains("1.csv") && part.errorText.contains("without the rest"))
+      #expect(part.errorText.contains("what was committed stays"))
       #expect(try bench.export() == old)
       try again()
       // Resuming with fewer, other and more inputs.

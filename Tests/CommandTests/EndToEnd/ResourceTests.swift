@@ -71,6 +71,25 @@ import Testing
     #expect(try bench.export("--no-header").split(separator: "\n").count == 100_000)
   }
 
+  @Test("Too many open files are named, wherever the limit is met", arguments: 4..<10)
+  func theLimitOfOpenFiles(limit: Int) throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a,b\n1,2\n")
+    let words = "import \(bench.path("in.csv")) --into \(bench.database) --quiet"
+    let result = try SheafProcess.run(
+      ["-c", "ulimit -n \(limit); \"$SHEAF\" \(words)"], program: "/bin/sh",
+      environment: ["SHEAF": SheafProcess.program()])
+    if result.status != 0 {
+      #expect([66, 73, 74].contains(result.status), "\(result.status): \(result.errorText)")
+      #expect(result.errorText.contains("Too many open files"), "\(result.errorText)")
+      #expect(
+        result.status == 74 || result.errorText.contains("allow more open files (ulimit -n)"),
+        "\(result.errorText)")
+    } else {
+      #expect(try bench.export() == "a,b\n1,2\n")
+    }
+  }
+
   @Test("Numbers of threads and chunks beyond the limits are refused")
   func numbersBeyondReason() throws {
     let bench = try Workbench()

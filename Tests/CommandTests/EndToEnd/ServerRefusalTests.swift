@@ -130,4 +130,21 @@ import Testing
     #expect(server.queries.count { $0.contains("PARTITION BY") } == 1)
     #expect(server.queries.count < 100)
   }
+
+  @Test("Options that do not fit a later input are no wrong usage once another is committed")
+  func laterInput() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "id\n1\n2\n")
+    try bench.bench.write("b.csv", "id,v\n3,x\n")
+    let options = ["--table", "t", "--set", "v=y"]
+    _ = try bench.query("CREATE TABLE t (id int, v text)")
+    let refused = try bench.run(["a.csv", "b.csv"], options, status: .dataRefused)
+    #expect(refused.errorText.contains("--resume goes on from there"), "\(refused.errorText)")
+    #expect(try bench.value("SELECT count(*) FROM t") == "2")
+    try bench.run(["b.csv", "a.csv"], options, status: .usage)
+    try bench.bench.write("c.csv", "id,w\n3,x\n")
+    let unknown = try bench.run(["a.csv", "c.csv"], ["--table", "t"], status: .dataRefused)
+    #expect(unknown.errorText.contains("c.csv"), "\(unknown.errorText)")
+    #expect(unknown.errorText.contains("--resume goes on from there"), "\(unknown.errorText)")
+  }
 }

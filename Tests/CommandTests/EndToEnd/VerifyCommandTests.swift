@@ -211,4 +211,20 @@ import Testing
       ["verify", bench.database, bench.path("in.csv"), "--receipt", bench.path("other.txt")],
       status: .usage)
   }
+
+  @Test("Rejects in UTF-16 without a header are found behind the mark", arguments: [true, false])
+  func rejectsBehindAMark(isLittle: Bool) throws {
+    let bench = try Workbench()
+    let text = Array("\u{FEFF}1,2\n3\n4,5\n6\n".utf16)
+    let bytes = text.flatMap { unit in
+      let pair = [UInt8(truncatingIfNeeded: unit), UInt8(truncatingIfNeeded: unit >> 8)]
+      return isLittle ? pair : pair.reversed()
+    }
+    try Data(bytes).write(to: URL(fileURLWithPath: bench.path("in.csv")))
+    let options = ["--header", "no", "--delimiter", ","]
+    try bench.run(
+      ["import", bench.path("in.csv"), "--into", bench.database, "--max-rejects", "9"] + options)
+    let result = try bench.run(["verify", bench.database, bench.path("in.csv")] + options)
+    #expect(result.status == 0, "\(result.outputText)")
+  }
 }

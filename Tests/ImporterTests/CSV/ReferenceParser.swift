@@ -38,13 +38,16 @@ struct ReferenceParser {
   private var lines: [(line: Int, start: Int)] = []
   private var at = 0
 
-  init(_ bytes: [UInt8], dialect: Dialect = .rfc4180, blankLinesAreRecords: Bool = false) {
+  init(
+    _ bytes: [UInt8], dialect: Dialect = .rfc4180, blankLinesAreRecords: Bool = false,
+    readsComments: Bool = true
+  ) {
     self.bytes = bytes
     self.dialect = dialect
     self.blankLinesAreRecords = blankLinesAreRecords
     delimiter = dialect.delimiter.bytes
     isWhitespace = dialect.delimiterName == "whitespace"
-    comment = dialect.comment?.bytes
+    comment = readsComments ? dialect.comment?.bytes : nil
     findLines()
     at = firstByte
     while at < bytes.count { readLine() }
@@ -138,7 +141,9 @@ struct ReferenceParser {
           at += 1
         }
       }
-      if record.fields.count == dialect.possibleRecordFields {
+      if let width = dialect.possibleRecordFields,
+        record.fields.count == width || mayBeRecord(Array(bytes[record.start..<at]), width)
+      {
         record.problem = (
           .possibleComment(String(decoding: comment, as: UTF8.self)), record.start
         )
@@ -163,6 +168,18 @@ struct ReferenceParser {
       record.problem = (.invalidUTF8, position)
     }
     finish(record)
+  }
+
+  /// Whether a line that begins with a comment would be a record of `width` fields, perhaps with a delimiter
+  /// behind the last, or the beginning of one.
+  private func mayBeRecord(_ line: [UInt8], _ width: Int) -> Bool {
+    // What the line does not close goes on behind the record end.
+    let parser = ReferenceParser(line + [0x0A], dialect: dialect, readsComments: false)
+    guard let record = parser.records.first else { return false }
+    let count = record.fields.count
+    if record.end > line.count { return count <= width }
+    let endsEmpty = !isWhitespace && record.fields.last == .some(nil)
+    return count == width || (endsEmpty && count - 1 == width)
   }
 
   private mutating func finish(_ given: Record) {
