@@ -40,6 +40,11 @@ extension AlterCommand {
       options.thousandsSeparator = separator ?? nil
       options.hasNoThousands = separator == .some(nil)
       self.options = options
+      let unknown = options.dateFormats.compactMap(\.column).first { !types.map(\.0).contains($0) }
+      if let unknown {
+        throw CommandError.usage(
+          "--date-format names the column '\(unknown)', to which --type gives no type")
+      }
       if !keys.isEmpty, dropsKey {
         throw CommandError.usage("--key and --no-key exclude each other")
       }
@@ -138,7 +143,7 @@ struct AlterRun {
     }
     let pairs = wish.renames.filter { $0.old != $0.new }
     let givenUp = Set(pairs.map(\.old))
-    var known = Set(names)
+    var known = Set(names).union(pairs.map(\.new))
     var held: [String: String] = [:]
     for name in pairs.map(\.new) where givenUp.contains(name) && held[name] == nil {
       var other = name

@@ -86,14 +86,18 @@ enum DiffCommand {
     if let name { return try database.snapshot(at: VersionName(name)) }
     let isHalf = try ImportRuns.halves(database, table: table)
     let ended = try ImportRuns.list(new, table: table).last { $0.status == .complete }?.version ?? 0
-    let kept = try database.keptVersions().last {
-      guard try $0.number < new.version && !isHalf($0.number) else { return false }
-      // The last import may have changed nothing. One that has not come to its end may have kept the version
-      // that readers still see, and so may a tag.
-      if $0.isAutomatic, $0.number < ended { return true }
-      return try !TablePair.differing(database.snapshot(at: .number($0.number)), new).isEmpty
+    func last(of table: String?) throws -> KeptVersion? {
+      try database.keptVersions().last {
+        guard try $0.number < new.version && !isHalf($0.number) else { return false }
+        // The last import may have changed nothing. One that has not come to its end may have kept the
+        // version that readers still see, and so may a tag.
+        if $0.isAutomatic, $0.number < ended { return true }
+        let pairs = try TablePair.differing(database.snapshot(at: .number($0.number)), new)
+        return pairs.contains { $0.isNamed(table) }
+      }
     }
-    guard let kept else {
+    // A table that is as it was in all of them has not changed.
+    guard let kept = try last(of: table) ?? last(of: nil) else {
       let before = try database.keptVersions().map(\.number).filter { $0 < new.version }
       if !before.isEmpty {
         let list = before.map { "\($0)" }.joined(separator: ", ")

@@ -96,6 +96,12 @@ private struct VersionWatch {
     let last = try since.map { try database.snapshot(at: $0) } ?? database.snapshot()
     // The table may have been created or renamed after the version to begin with.
     if let table, !last.tableNames.contains(table) { _ = try database.snapshot().table(table) }
+    // Not when the table changes for the first time. An earlier version may have had other columns.
+    let names = table.map { [$0] } ?? last.tableNames
+    if since == nil, names.count == 1, last.tableNames.contains(names[0]) {
+      let table = try last.table(names[0])
+      try ChangeReader(from: table, to: table, where: filter).checkFilter()
+    }
     try say(last)
     moved = System.monotonicNanoseconds
     return try follow(database, last)

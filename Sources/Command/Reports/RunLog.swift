@@ -38,16 +38,26 @@ final class RunLog {
   ) throws -> ExitStatus {
     output.isReport = true
     let report = try arguments.value(CommonOptions.reportFile)
-    let metrics = try arguments.value(CommonOptions.metricsFile).map {
-      try MetricsFile(
-        $0, command, database: database(subject), others: files + (report.map { [$0] } ?? []))
+    func openMetrics() throws -> MetricsFile? {
+      try arguments.value(CommonOptions.metricsFile).map {
+        try MetricsFile(
+          $0, command, database: database(subject), others: files + (report.map { [$0] } ?? []))
+      }
     }
     let log: RunLog
     do {
       log = try RunLog(command, report, files: files, subject)
     } catch {
-      try? metrics?.write(CommandError(unexpected: error).status, nil, seconds: 0)
+      try? openMetrics()?.write(CommandError(unexpected: error).status, nil, seconds: 0)
       throw error
+    }
+    let metrics: MetricsFile?
+    do {
+      metrics = try openMetrics()
+    } catch {
+      let failure = CommandError(unexpected: error)
+      try? log.append(failure.status, failure.message)
+      throw failure
     }
     let status: ExitStatus
     do {

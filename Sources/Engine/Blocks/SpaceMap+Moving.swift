@@ -98,13 +98,7 @@ extension SpaceMap {
   /// Call it after `reclaim`.
   func pagesHeldBack(besides kept: [UInt64]) -> Int {
     blocked.values.reduce(0) { sum, pages in
-      sum
-        + pages.count { page in
-          !kept.contains { version in
-            (version >= page.birth && version < page.death)
-              || page.earlier.contains { $0.contains(version) }
-          }
-        }
+      sum + pages.count { $0.reaching(kept) == nil }
     }
   }
 

@@ -22,6 +22,25 @@ package final class SpaceMap {
     let death: UInt64
     /// Each range begins at a birth and ends before a death; ascending, all before `birth`.
     var earlier: [Range<UInt64>] = []
+
+    /// One of these versions that reaches the page, and whether it alone does; nil when none does.
+    ///
+    /// - Parameter kept: ascending; there may be a thousand, and many more pages.
+    /// - Complexity: O(lives * log(versions)).
+    func reaching(_ kept: [UInt64]) -> (first: UInt64, isAlone: Bool)? {
+      var first: UInt64?
+      for life in earlier + [birth..<max(birth, death)] {
+        let start = partitionPoint(0..<kept.count) { kept[$0] >= life.lowerBound }
+        for version in kept[start...].prefix(2) where version < life.upperBound {
+          guard let known = first else {
+            first = version
+            continue
+          }
+          if version != known { return (known, false) }
+        }
+      }
+      return first.map { ($0, true) }
+    }
   }
 
   /// The newest version in the map; the map must not be used for any other.
@@ -277,13 +296,9 @@ package final class SpaceMap {
     var all = 0
     var alone: [UInt64: Int] = [:]
     for page in [retired, Array(blocked.values.joined())].joined() {
-      let reaching = kept.filter { version in
-        (version >= page.birth && version < page.death)
-          || page.earlier.contains { $0.contains(version) }
-      }
-      if reaching.isEmpty { continue }
+      guard let reaching = page.reaching(kept) else { continue }
       all += 1
-      if reaching.count == 1 { alone[reaching[0], default: 0] += 1 }
+      if reaching.isAlone { alone[reaching.first, default: 0] += 1 }
     }
     return (all, alone)
   }

@@ -30,6 +30,7 @@ package final class SalvagedTable: LeafSource {
     let schema = table.schema
     var needed = Set(try query.columns.map(table.indices) ?? Array(schema.columns.indices))
     needed.formUnion(try table.indices(of: query.sort.map(\.column)))
+    needed.formUnion(try table.indices(of: query.distinctColumns ?? []))
     // The query itself reports the name of a missing column.
     if let filter = query.filter { needed.formUnion(filter.columns.compactMap(schema.index)) }
     columns = needed.sorted().map {

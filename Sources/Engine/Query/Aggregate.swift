@@ -263,7 +263,7 @@ private struct GroupCollector {
     let number = table.number(of: bytes)
     if number == found.count {
       let values = try keys.enumerated().map {
-        try window.value(row, $0.offset, $0.element.reading)
+        try window.value(row, $0.offset, id: columnIDs[$0.offset], $0.element.reading)
       }
       found.append((values, 0, fresh))
     }

@@ -153,7 +153,7 @@ package final class ResultReader {
     func forEachRow(_ window: ResultWindow) throws {
       for row in 0..<window.count {
         let values = try readings.indices.map { column in
-          try window.value(row, column, readings[column])
+          try window.value(row, column, id: columnIDs[column], readings[column])
         }
         try body(Row(key: window.keys[row], values: values, shape: shape))
       }

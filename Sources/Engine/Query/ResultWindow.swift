@@ -113,11 +113,14 @@ package struct ResultWindow {
 
   /// The value of a row in a column.
   ///
+  /// - Parameter id: the column's permanent number.
   /// - Throws: `ClusterError.misfit` when the spelling does not fit the type.
-  package func value(_ row: Int, _ column: Int, _ reading: Reading) throws -> Value {
+  package func value(
+    _ row: Int, _ column: Int, id: UInt32, _ reading: Reading
+  ) throws -> Value {
     guard let field = field(row, column) else { return .null }
     guard let value = Value(spelling: field, as: reading) else {
-      throw ClusterError.misfit(column: UInt32(column), row: row, type: reading.type)
+      throw ClusterError.misfit(column: id, row: Int(rows[row]), type: reading.type)
     }
     return value
   }

@@ -50,8 +50,11 @@ struct ColumnNotation {
     }
     if !own.isEmpty { strictType = try Self.datesType(name, strictType, told, own[0].format) }
     isTypeTold = strictType != nil
-    if let stored, strictType == nil, !isKey {
-      try ToldSpelling(numbers: numbers, formats: told).check(sample, stored)
+    if let stored, !isKey {
+      let spelling = ToldSpelling(
+        numbers: numbers, hasNoThousands: options.hasNoThousands, formats: told)
+      // Of a type that is given as well, the notations are compared.
+      try strictType == nil ? spelling.check(sample, stored) : spelling.checkOrder(sample, stored)
     }
     if isKey {
       guard own.isEmpty else {
@@ -68,7 +71,7 @@ struct ColumnNotation {
       return
     }
     if let strictType {
-      strictNotation = try Self.strict(strictType, finder, sample, isOwn: !own.isEmpty)
+      strictNotation = try Self.strict(strictType, finder, sample)
       isTold =
         [.int, .double, .decimal].contains(strictType)
         ? numbers != nil
@@ -212,7 +215,7 @@ struct ColumnNotation {
   }
 
   private static func strict(
-    _ type: ColumnType, _ finder: NotationFinder, _ sample: [[UInt8]], isOwn: Bool
+    _ type: ColumnType, _ finder: NotationFinder, _ sample: [[UInt8]]
   ) throws(ImportError) -> Notation? {
     switch type {
     case .text, .data, .uuid: return nil
@@ -228,14 +231,8 @@ struct ColumnNotation {
       }
       return isPlain ? nil : try? Notation(.time, KnownFormats.clocks)
     case .date, .dateTime:
-      // Formats given for all columns apply to columns of this type.
-      let formats = finder.toldFormats.filter {
-        isOwn || $0.pattern.hasTime == (type == .dateTime)
-      }
-      let own = NotationFinder(
-        toldFormats: formats, toldNumbers: nil, delimiter: finder.delimiter)
       do {
-        return try own.strictDates(type, sample)
+        return try finder.strictDates(type, sample)
       } catch {
         throw .invalidOption("--date-format: \(error)")
       }

@@ -8,7 +8,7 @@ struct MisfitReason: CustomStringConvertible {
     let shown = String(decoding: field.prefix(40), as: UTF8.self) + (field.count > 40 ? "..." : "")
     description =
       "'\(shown)' in column '\(column)' is not \(type.article); " + Self.expected(type, notation)
-      + Self.hint(type, field)
+      + Self.hint(type, field, column)
   }
 
   private static func expected(_ type: ColumnType, _ notation: Notation?) -> String {
@@ -38,22 +38,25 @@ struct MisfitReason: CustomStringConvertible {
   }
 
   /// The option that would read it.
-  private static func hint(_ type: ColumnType, _ field: [UInt8]) -> String {
+  private static func hint(_ type: ColumnType, _ field: [UInt8], _ column: String) -> String {
     field.withUnsafeBytes { field in
       switch type {
       case .date, .dateTime:
-        let known = KnownFormats.orderedDates + KnownFormats.orderedDateTimes
-        let orders = known.first {
+        guard KnownFormats.mayRead(field) else { return shortDate(Array(field)) }
+        // All of the formats would take longer than everything else that an import does.
+        let known = KnownFormats.Fitting(SpellingSigns(field))
+        let orders = known.ordered.first {
           $0.dayFirst.pattern.reads(field) || $0.monthFirst.pattern.reads(field)
+        }
+        let certain = known.certain.first { $0.pattern.reads(field) }
+        if type == .date, orders?.dayFirst.pattern.hasTime ?? certain?.pattern.hasTime ?? false {
+          return "; \(ColumnList.types(column, "datetime")) takes dates with times"
         }
         if let orders {
           return "; say which of \(orders.dayFirst.text) and \(orders.monthFirst.text) it is with "
             + "--date-format"
         }
-        let certain = KnownFormats.dates + KnownFormats.dateTimes
-        if let format = certain.first(where: { $0.pattern.reads(field) }) {
-          return "; --date-format '\(format.text)' reads it"
-        }
+        if let certain { return "; --date-format '\(certain.text)' reads it" }
         return shortDate(Array(field))
       case .int, .double, .decimal:
         for style in [

@@ -207,21 +207,25 @@ struct NotationFinder {
   }
 
   /// The notation of a column that was declared to have dates or date-times: the given formats, or otherwise
-  /// those with only one meaning, and those with the order of day and month that the sample proves.
+  /// those with only one meaning, and those with the order of day and month that the sample proves. The order
+  /// of a given format counts also where it has a time and the type has none.
   ///
   /// - Throws: `EngineError.invalidArgument` when a format does not fit the type.
   func strictDates(_ type: ColumnType, _ fields: [[UInt8]]) throws(EngineError) -> Notation? {
+    // A date alone is the moment when it begins.
+    let types: Set<ColumnType> = type == .dateTime ? [.date, .dateTime] : [.date]
+    let told = toldFormats.filter { type == .dateTime || !$0.pattern.hasTime }
     var found = Found(told: toldFormats)
     for field in fields {
       var next = found
       // Others will be rejected.
-      if field.withUnsafeBytes({ take($0, &next) }), next.types == [type],
+      if field.withUnsafeBytes({ take($0, &next) }), next.types.isSubset(of: types),
         next.dayFirst != nil || next.monthFirst != nil
       {
         found = next
       }
     }
-    var formats = toldFormats.map(\.text)
+    var formats = told.map(\.text)
     // All values are ISO 8601: others are then rejected, and columns are searched faster.
     if formats.isEmpty, found.types == [type], found.certain.isEmpty, !found.isAmbiguous {
       return nil
@@ -229,7 +233,7 @@ struct NotationFinder {
     let isCertain = (found.dayFirst == nil) != (found.monthFirst == nil)
     let met = isCertain ? found.dayFirst ?? found.monthFirst ?? [] : found.certain
     for format in met where !formats.contains(format) { formats.append(format) }
-    if type == .date, toldFormats.isEmpty {
+    if type == .date, told.isEmpty {
       for format in KnownFormats.dates where !formats.contains(format.text) {
         formats.append(format.text)
       }

@@ -6,6 +6,7 @@ import Engine
 /// user said is refused: they would be stored with another meaning.
 struct ToldSpelling {
   let numbers: NumberStyle?
+  let hasNoThousands: Bool
   let formats: [KnownFormats.Format]
 
   /// - Parameter sample: the values of the first records.
@@ -23,7 +24,7 @@ struct ToldSpelling {
   /// Later values may have signs that the sample lacks. So the meanings must agree, unless values of the
   /// sample show that the column is spelled as the table's.
   private func checkNumbers(_ sample: [[UInt8]], _ column: Column) throws(ImportError) {
-    guard let numbers else { return }
+    guard let numbers else { return try checkThousands(sample, column) }
     let told =
       AmountFinder.likely(sample, told: numbers).map { Reading(.decimal, $0) }
       ?? Reading(.double, numbers.notation(.double))
@@ -52,6 +53,20 @@ struct ToldSpelling {
     throw refusal(column, numbers.example)
   }
 
+  /// `--thousands none` alone: values that have what stands between the column's thousands are refused.
+  private func checkThousands(_ sample: [[UInt8]], _ column: Column) throws(ImportError) {
+    guard hasNoThousands, let example = column.notation?.patterns.first.map({ Array($0.utf8) }),
+      let one = example.firstIndex(of: 0x31),
+      example[one...].dropFirst(2).starts(with: "234".utf8)
+    else { return }
+    let separator = example[one + 1]
+    let isSeparated = sample.contains { field in
+      field.contains(separator)
+        && field.withUnsafeBytes { Value(spelling: $0, as: column.reading) != nil }
+    }
+    if isSeparated { throw refusal(column, "--thousands none") }
+  }
+
   private static func double(_ value: Value) -> Double? {
     switch value {
     case .int(let number): Double(number)
@@ -61,7 +76,26 @@ struct ToldSpelling {
     }
   }
 
+  /// Values that the column reads in an order of day and month other than that of the formats are refused,
+  /// also where no format reads them.
+  ///
+  /// - Throws: `ImportError.invalidOption`.
+  func checkOrder(_ sample: [[UInt8]], _ column: Column) throws(ImportError) {
+    guard let notation = column.notation, [.date, .dateTime].contains(column.type) else { return }
+    let patterns = notation.patterns.compactMap { try? DatePattern($0) }
+      .filter { $0.isDayFirst != nil }
+    let (told, stored) = (
+      Set(formats.compactMap(\.pattern.isDayFirst)), Set(patterns.compactMap(\.isDayFirst))
+    )
+    guard told.count == 1, stored.count == 1, told != stored else { return }
+    let isRead = sample.map(\.withoutBlanks).contains { field in
+      patterns.contains { field.withUnsafeBytes($0.reads) }
+    }
+    if isRead { throw refusal(column, formats.first { $0.pattern.isDayFirst != nil }?.text ?? "") }
+  }
+
   private func checkDates(_ sample: [[UInt8]], _ column: Column) throws(ImportError) {
+    try checkOrder(sample, column)
     for field in sample.map(\.withoutBlanks) {
       for format in formats where field.withUnsafeBytes(format.pattern.reads) {
         guard let told = try? Notation(column.type, [format.text]) else { continue }

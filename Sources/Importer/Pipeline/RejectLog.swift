@@ -234,6 +234,8 @@ final class RejectLog {
       files = nil
       System.close(records)
     } catch {
+      if let files { System.close(files.records) }
+      files = nil
       System.close(reasons)
       try System.remove(reasonsPath)
       if let error = error as? SystemError, error.isExisting { return nil }

@@ -290,4 +290,28 @@ import Testing
     #expect(try bench.export() == "id,k,v\n1,a,x\n2,b,y\n3,,z\n4,,z\n")
     try bench.run(["check", bench.database, "--deep"])
   }
+
+  @Test("Formats are for columns that get a type")
+  func formatsWithoutType() throws {
+    let bench = try load("id,d,e\n1,03/04/2018,5\n")
+    for name in ["dd", "e"] {
+      let refused = try bench.run(
+        [
+          "alter", bench.database, "--type", "d:date", "--date-format", "\(name):%d/%m/%Y",
+        ], status: .usage)
+      #expect(refused.errorText.contains("'\(name)', to which --type gives no type"))
+    }
+    try bench.run(
+      ["alter", bench.database, "--type", "d:date", "--date-format", "d:%d/%m/%Y"])
+  }
+
+  @Test("Names that were given up are free in any order")
+  func renamedInARing() throws {
+    for order in ["x:b',a:b,b:c", "a:b,b:c,x:b'", "a:b,b:a"] {
+      let bench = try load("a,b,x\n1,2,3\n")
+      try bench.run(["alter", bench.database, "--rename", order])
+      let header = try bench.export().split(separator: "\n")[0]
+      #expect(header == (order == "a:b,b:a" ? "b,a,x" : "b,c,b'"))
+    }
+  }
 }

@@ -67,10 +67,11 @@ import Testing
       "import", "-", "--into", bench.database, "--table", "t", "--header", "yes", "--report-file",
       bench.path("runs.jsonl"), "--metrics-file", bench.path("metrics/m.prom"),
     ])
-    // It is opened once the path of the metrics was looked at.
-    process.waitWhile { !bench.names().contains("runs.jsonl") }
+    // More than is looked at before the import begins, with the metrics' folder open.
+    try process.send("id\n" + (1...200_000).map { "\($0)\n" }.joined())
+    process.waitWhile { !bench.names().contains("t.sheaf") }
+    #expect(bench.names().contains("t.sheaf"))
     try FileManager.default.removeItem(atPath: bench.path("metrics"))
-    try process.send("id\n1\n")
     let result = process.finish()
     #expect(result.status == 73 && result.errorText.contains("do not run the import again"))
     let line = try bench.text("runs.jsonl")

@@ -473,4 +473,27 @@ import Testing
     #expect(empty == "table,change,key,column,old,new\nt,changed,1,b,AQI=,\"\"\n")
     #expect(try bench.export() == "b\n\"\"\n")
   }
+
+  @Test("The last import of a table is found behind others into other tables")
+  func behindOtherTables() throws {
+    let bench = try Workbench()
+    func load(_ table: String, _ values: String) throws {
+      try bench.run(
+        [
+          "import", "-", "--into", bench.database, "--table", table, "--key", "id",
+          "--on-conflict", "update", "--keep-versions", "20", "--quiet",
+        ], input: "id,v\n" + values)
+    }
+    try load("a", "1,x\n")
+    try load("a", "1,y\n")
+    try load("b", "1,x\n")
+    try load("b", "1,z\n")
+    let own = try bench.run(["diff", bench.database, "--table", "a", "--format", "csv"]).outputText
+    #expect(own == "table,change,key,column,old,new\na,changed,1,v,x,y\n")
+    let other = try bench.run(["diff", bench.database, "--format", "csv"]).outputText
+    #expect(other == "table,change,key,column,old,new\nb,changed,1,v,x,z\n")
+    try bench.run(["keep", bench.database, "--versions", "1"])
+    let same = try bench.run(["diff", bench.database, "--table", "a", "--format", "csv"]).outputText
+    #expect(same == "table,change,key,column,old,new\n")
+  }
 }

@@ -248,4 +248,19 @@ import Testing
       #expect(Timestamp.text(secondsSince1970: seconds) == text)
     }
   }
+
+  @Test("A run that cannot have its metrics has its line", arguments: ["no/x.prom", "x.txt"])
+  func metricsThatCannotBe(name: String) throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id\n1\n")
+    let status: Command.ExitStatus = name == "x.txt" ? .usage : .cannotCreate
+    try bench.run(
+      [
+        "import", bench.path("in.csv"), "--into", bench.database, "--report-file",
+        bench.path("runs.jsonl"), "--metrics-file", bench.path(name),
+      ], status: status)
+    let last = try #require(try runs(bench).last)
+    #expect(last["exitStatus"].int == Int(status.rawValue) && last["error"].text != nil)
+    #expect(!bench.names().contains("t.sheaf"))
+  }
 }

@@ -44,6 +44,59 @@ import Testing
     #expect(try values(bench) == ["\"\(date)\"", "\"\(other)\""])
   }
 
+  @Test("The order of a format counts for dates with and without a time, whatever type is given")
+  func orderBesideTimes() throws {
+    for (format, type, values, expected) in [
+      ("%m/%d/%Y", "datetime", ["25/08/2018 10:00", "03/04/2018 11:00"], ["2018-03-04T11:00:00Z"]),
+      ("%m/%d/%Y %H:%M", "date", ["25/08/2018", "03/04/2018"], ["2018-03-04"]),
+      ("%d/%m/%Y", "datetime", ["08/25/2018 10:00", "03/04/2018 11:00"], ["2018-04-03T11:00:00Z"]),
+      (
+        "%m/%d/%Y", "datetime", ["03/04/2018 11:00", "03/05/2018"],
+        ["2018-03-04T11:00:00Z", "2018-03-05T00:00:00Z"]
+      ),
+      ("%Y%m%d", "datetime", ["20180803"], ["2018-08-03T00:00:00Z"]),
+      (
+        "%B %d, %Y", "datetime", ["August 3, 2018", "2018-08-03 10:00"],
+        ["2018-08-03T00:00:00Z", "2018-08-03T10:00:00Z"]
+      ),
+    ] {
+      let bench = try Workbench()
+      _ = try load(bench, values, ["--types", "v:\(type)", "--date-format", format])
+      #expect(try self.values(bench) == expected.map { "\"\($0)\"" }, "\(format) \(values)")
+    }
+    // Without a format, too: a date alone is the moment when it begins.
+    let bench = try Workbench()
+    _ = try load(bench, ["25/08/2018 10:00", "26/08/2018"], ["--types", "v:datetime"])
+    #expect(
+      try values(bench) == ["\"2018-08-25T10:00:00Z\"", "\"2018-08-26T00:00:00Z\""])
+    // A column of the other order reads no value that may be of either.
+    for more in [[], ["--types", "v:datetime"]] {
+      let refused = try load(
+        bench, ["03/04/2018 11:00"], ["--date-format", "%m/%d/%Y"] + more, status: .usage)
+      #expect(refused.errorText.contains("would be read as others than '%m/%d/%Y' says"))
+      _ = try load(bench, ["2018-03-04 11:00"], ["--date-format", "%m/%d/%Y"] + more)
+    }
+  }
+
+  @Test("What is told of a date that does not fit reads it")
+  func advice() throws {
+    let bench = try Workbench()
+    let refused = try load(bench, ["2018-08-25", "25/08/2018 10:00"], ["--types", "v:date"])
+    #expect(refused.status == 0)
+    let reasons = try bench.text("stdin.rejects.csv.reasons.jsonl")
+    #expect(reasons.contains("--types 'v:datetime' takes dates with times"), "\(reasons)")
+  }
+
+  @Test("--thousands none beside a column whose thousands are separated")
+  func noThousandsBesideSome() throws {
+    let bench = try Workbench()
+    _ = try load(bench, ["1,234", "2,345.5"])
+    #expect(try values(bench) == ["1234.0", "2345.5"])
+    let refused = try load(bench, ["1,234"], ["--thousands", "none"], status: .usage)
+    #expect(refused.errorText.contains("--thousands none"), "\(refused.errorText)")
+    _ = try load(bench, ["12.5"], ["--thousands", "none"])
+  }
+
   @Test("With --thousands none a sign between thousands makes no number")
   func noThousands() throws {
     for (values, type, shown) in [

@@ -68,6 +68,11 @@ import Testing
       ["watch", bench.database, "--since", "start", "--idle", "0", "--table", "no"], status: .usage)
     try bench.run(["watch", bench.database, "--since", "1000", "--idle", "0"], status: .usage)
     try bench.run(["watch", bench.database, "--where", "id == 1", "--idle", "0"], status: .usage)
+    // A filter that fits no column ends it at once, and not with the first change.
+    let unfit = try bench.run(
+      ["watch", bench.database, "--table", "users", "--where", "nosuch > 3", "--idle", "0"],
+      status: .usage)
+    #expect(unfit.outputText.isEmpty && unfit.errorText.contains("nosuch"))
   }
 
   /// While others commit no change is missing or repeated, and `watch` can resume at every printed

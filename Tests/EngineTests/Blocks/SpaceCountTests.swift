@@ -33,6 +33,31 @@ struct SpaceCountTests {
     #expect(space.filledBytes == sum)
   }
 
+  @Test("Which kept versions reach a page", arguments: 0..<40 as Range<UInt64>)
+  func reaching(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<50 {
+      let kept = (1...40 as ClosedRange<UInt64>).filter { _ in
+        Int.random(in: 0..<5, using: &random) == 0
+      }
+      var lives: [Range<UInt64>] = []
+      var next: UInt64 = 0
+      for _ in 0...Int.random(in: 0...3, using: &random) {
+        let start = next + UInt64.random(in: 0...9, using: &random)
+        next = start + UInt64.random(in: 0...9, using: &random)
+        lives.append(start..<next)
+      }
+      let last = lives.removeLast()
+      let page = SpaceMap.Retired(
+        page: 9, birth: last.lowerBound, death: last.upperBound, earlier: lives)
+      let slow = kept.filter { version in (lives + [last]).contains { $0.contains(version) } }
+      let found = page.reaching(kept)
+      #expect((found == nil) == slow.isEmpty, "\(kept) \(lives) \(last)")
+      #expect(found?.isAlone != true || [found?.first] == slow, "\(kept) \(lives) \(last)")
+      #expect(found?.isAlone != false || slow.count > 1, "\(kept) \(lives) \(last)")
+    }
+  }
+
   private func pages(_ bytes: Range<Int>) -> Range<Int> {
     bytes.lowerBound / 4096..<(bytes.upperBound + 4095) / 4096
   }
