@@ -198,15 +198,24 @@ extension System {
       throw error
     } catch {}
     let wanted = try status(source, path: path)
+    // The user may be a member of that group without owning the other file.
+    _ = fchown(target, uid_t.max, gid_t(wanted.group))
+    let hasGroup = try status(target, path: path).group == wanted.group
+    var permissions = wanted.permissions & 0o666
     #if !canImport(Darwin)
+      let list = try accessList(source, path: path)
+      if let list, hasGroup, setAccessList(list, of: target) {
+        return try setPermissions(of: target, to: permissions | 0o600, path: path)
+      }
       if linuxFremovexattr(target, accessListName) != 0, errno != ENODATA, errno != ENOTSUP {
         throw SystemError(operation: "set permissions", path: path, code: errno)
       }
+      // With the list, the permissions of the group are the most that the list gives.
+      if let list {
+        permissions = permissions & 0o600 | (AccessList(list)?.plainPermissions ?? 0) & 0o066
+      }
     #endif
-    // The user may be a member of that group without owning the other file.
-    _ = fchown(target, uid_t.max, gid_t(wanted.group))
-    var permissions = wanted.permissions & 0o666
-    if try status(target, path: path).group != wanted.group {
+    if !hasGroup {
       // Here, members of the source's group are others.
       permissions &= 0o600 | (permissions >> 3) & 0o006
     }

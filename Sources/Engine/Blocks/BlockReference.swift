@@ -57,7 +57,8 @@ package struct BlockReference: Sendable, Hashable {
     guard !overflow, length > 0, offset >= UInt64(Layout.firstBlockOffset), last <= end,
       last <= UInt64(Int.max)
     else { return nil }
-    return Int(offset) / Layout.pageBytes..<(Int(last) + Layout.pageBytes - 1) / Layout.pageBytes
+    // A forged end may be the largest number.
+    return Int(offset) / Layout.pageBytes..<(Int(last) - 1) / Layout.pageBytes + 1
   }
 
   /// The block's bytes; nil when it is not between the slots and `end`.

@@ -19,8 +19,8 @@ struct SymbolTrainer: ~Copyable {
       leastPairs: 2)
     /// For strings of more than about 150 kB in all, which get prefix codes.
     static let coded = Limits(
-      width: .coded, sampleBytes: 256 << 10...1 << 20, generations: [16, 24, 40, 70, 110, 128],
-      leastPairs: 2)
+      width: .coded, sampleBytes: 192 << 10...1 << 20, generations: [16, 24, 40, 70, 110, 128],
+      leastPairs: 3)
   }
 
   // Not private: debug builds of the compiler fail for private elements of `Scratch`.

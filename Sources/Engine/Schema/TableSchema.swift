@@ -168,11 +168,13 @@ public struct TableSchema: Sendable, Equatable {
         table: table,
         reason: "column '\(columns[index].name)' is its last one, and a table has at least one")
     }
-    columns.remove(at: index)
+    indices[columns.remove(at: index).name] = nil
     columnIDs.remove(at: index)
     keyColumns = keyColumns.map { $0 > index ? $0 - 1 : $0 }
-    indices = [:]
-    for (place, column) in columns.enumerated() { indices[column.name] = place }
+    // Without hashing all names anew for each of many columns.
+    for place in indices.values.indices where indices.values[place] > index {
+      indices.values[place] -= 1
+    }
   }
 
   private func checkNew(_ name: String, _ table: String) throws(EngineError) {

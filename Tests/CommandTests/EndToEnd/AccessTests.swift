@@ -293,5 +293,31 @@ import Testing
       try expectKept(bench)
       #expect(try Access(bench.database).list == Self.list)
     }
+
+    /// A user who is named in the list, and does not own the database: its group gets nothing by the copy.
+    @Test func accessListsOfOthers() throws {
+      guard let nobody = try nobody() else { return }
+      let bench = try filled()
+      #expect(chmod(System.directory(of: bench.database), 0o777) == 0)
+      for (group, isTheirs) in [(gid_t(65_534), true), (0, false)] {
+        let descriptor = try System.open(bench.database, .readWrite)
+        defer { System.close(descriptor) }
+        #expect(fchown(descriptor, uid_t.max, group) == 0)
+        // Others may read it, but not the members of its group.
+        let list = Self.list.dropLast(6) + [4, 0, 0xFF, 0xFF, 0xFF, 0xFF]
+        guard System.setAccessList(Array(list), of: descriptor) else {
+          print("skipped: the file system has no access lists")
+          return
+        }
+        let name = "\(group).sheaf"
+        let result = try SheafProcess.run(
+          nobody + ["backup", bench.database, "--to", bench.path(name)],
+          program: "/usr/bin/setpriv")
+        #expect(result.status == 0, "\(result.errorText)")
+        let copy = try Access(bench.path(name))
+        #expect(copy.owner == 65_534 && copy.list == (isTheirs ? Array(list) : nil))
+        #expect(copy.permissions & 0o077 == (isTheirs ? 0o064 : 0))
+      }
+    }
   #endif
 }

@@ -182,7 +182,7 @@ import TestSupport
   @Test func longStrings() throws {
     var random = SplitMix64(seed: 31)
     let words = texts(&random, words: [1]).prefix(300)
-    let texts = [9, 300_000, 0, 200_000].map { count -> [UInt8] in
+    let texts = [9, 600_000, 0, 200_000].map { count -> [UInt8] in
       var text: [UInt8] = []
       while text.count < count { text += words[Int.random(in: 0..<300, using: &random)] }
       return text

@@ -71,7 +71,7 @@ import TestSupport
     #expect(try leaves(database) == [2000, 2000])
     #expect(nights > 3)
     let bytes = try database.tableUse("t").clusterBytes
-    #expect(bytes * 10 < compact * 13, "\(compact) bytes, and \(bytes) after \(nights) nights")
+    #expect(bytes * 10 < compact * 14, "\(compact) bytes, and \(bytes) after \(nights) nights")
     #expect(try database.check(deep: true).problems == [])
     try database.close()
   }
