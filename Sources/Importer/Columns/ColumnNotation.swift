@@ -6,7 +6,11 @@ struct ColumnNotation {
   private(set) var strictType: ColumnType?
   private(set) var strictNotation: Notation?
   private(set) var candidates: [ReadingCandidate] = []
-  let refusesPoints: Bool
+  private(set) var refusesPoints: Bool
+  /// True when that is so because other columns have decimal commas.
+  private(set) var doubtsPoints = false
+  /// True when the user said how numbers are spelled.
+  let isToldNumbers: Bool
   /// True when the user gave the type.
   private(set) var isTypeTold = false
   /// True when the user gave the spelling of the strict type's values.
@@ -38,6 +42,7 @@ struct ColumnNotation {
     let sample = known.fields
     let numbers = try Self.numbers(options)
     refusesPoints = numbers?.changesPoints ?? false && options.types != .text
+    isToldNumbers = numbers != nil || options.hasNoThousands
     let own = options.dateFormats.filter { $0.column == name }
     let told = try Self.formats(own.isEmpty ? options.dateFormats.filter { $0.column == nil } : own)
     let finder = NotationFinder(
@@ -92,7 +97,7 @@ struct ColumnNotation {
       hasDigitDates =
         candidates.contains { [.date, .dateTime].contains($0.reading.type) }
         && Self.plainType(sample) == .int
-      if candidates.isEmpty { hint = Self.hint(name, sample, isStored: stored != nil) }
+      if candidates.isEmpty { hint = Self.hint(name, sample, stored: stored?.type) }
     }
     guard isCompared, strictType == nil else { return }
     let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints) ?? .text
@@ -139,8 +144,23 @@ struct ColumnNotation {
   /// The column as text, whatever its values look like.
   func asText(hint: String) -> ColumnNotation {
     var text = self
-    (text.candidates, text.keepsText, text.hint) = ([], true, hint)
+    (text.candidates, text.keepsText, text.missing, text.hint) = ([], true, nil, hint)
     return text
+  }
+
+  /// The column of whole numbers, in which a value with a point is no number, as other columns have decimal
+  /// commas.
+  ///
+  /// - Parameter hasSome: whether its first values have such points, so that it becomes text.
+  func doubtingPoints(hasSome: Bool) -> ColumnNotation {
+    var numbers = self
+    (numbers.refusesPoints, numbers.doubtsPoints) = (true, true)
+    if hasSome {
+      (numbers.missing, numbers.hint) = (nil, nil)
+    } else {
+      numbers.missing?.refusePoints()
+    }
+    return numbers
   }
 
   /// Orders records by the column (`--newer-than`): says when it is taken for text, by whose order 10 is
@@ -242,8 +262,9 @@ struct ColumnNotation {
   /// A hint at the option that would give a column of text a type: many words that often mean null, while the
   /// rest has a type; or dates with several possible meanings. A column that the table stores as text gets no
   /// hint, since no option changes it.
-  private static func hint(_ name: String, _ sample: [[UInt8]], isStored: Bool) -> String? {
-    hintOfWords(sample) ?? (isStored ? nil : ShortDates.hint(sample, name))
+  private static func hint(_ name: String, _ sample: [[UInt8]], stored: ColumnType?) -> String? {
+    if stored == .text { return nil }
+    return hintOfWords(sample) ?? (stored == nil ? ShortDates.hint(sample, name) : nil)
   }
 
   private static func hintOfWords(_ sample: [[UInt8]]) -> String? {
@@ -432,7 +453,7 @@ extension ColumnTypes.State {
   init(_ notation: ColumnNotation) {
     self.init(strictType: notation.strictType)
     strictNotation = notation.strictNotation
-    refusesPoints = notation.refusesPoints
+    (refusesPoints, doubtsPoints) = (notation.refusesPoints, notation.doubtsPoints)
     begin(notation.candidates)
     // By their classes alone, such dates would be ints.
     if notation.keepsText || notation.hasDigitDates, strictType == nil { takeAsText() }

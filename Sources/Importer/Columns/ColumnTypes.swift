@@ -16,6 +16,8 @@ struct ColumnTypes: Sendable, Equatable {
     var abandoned: Reading?
     /// True when the user said that a point between digits does not have its usual meaning in a double.
     var refusesPoints = false
+    /// True when that is so because other columns have decimal commas.
+    var doubtsPoints = false
     /// All classes so far, including those in the table before this import.
     var classes: TypeSet = []
     /// True when the table may have integers that a double cannot represent. That is checked only when a
@@ -71,8 +73,18 @@ struct ColumnTypes: Sendable, Equatable {
       strictType == nil && reading.notation != nil && Set(candidates.map(\.meaning)).count > 1
     }
 
+    /// True when it is text because of points beside decimal commas.
+    var hasUnclearPoints: Bool {
+      doubtsPoints && strictType == nil && type == .text && classes.contains(.double)
+        && classes.isSubset(of: [.int, .double])
+    }
+
     /// The note about a column that is text since its spellings may have several meanings.
     func noteOfAmbiguity(_ name: String) -> String? {
+      if hasUnclearPoints {
+        return
+          "column '\(name)' is text: \(DecimalMarks.doubt(where: "columns", isThere: knownType != nil))"
+      }
       let unclear = isUnclearAtFirst ? candidates.compactMap(\.reading.notation) : ambiguity
       return unclear.map { readings in
         let shown = readings.map(\.description).joined(separator: "' or '")

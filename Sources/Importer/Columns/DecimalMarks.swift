@@ -9,6 +9,7 @@ import Engine
 /// Thread rule: a plain value, confined.
 struct DecimalMarks {
   private static let point: UInt8 = 0x2E
+  private static let comma: UInt8 = 0x2C
   /// More values of a column show nothing new.
   private static let sampleValues = 200
 
@@ -19,10 +20,12 @@ struct DecimalMarks {
     case point, comma
     /// A comma before three digits in every value with a comma.
     case openComma
-    /// A point before three digits in every value with a point, in a new column.
+    /// A point before three digits in every value with a point, in a column that has no points yet.
     case openPoint
+    /// Whole numbers, in such a column.
+    case noPoint
     /// Not examined yet: a column without a notation.
-    case values([[UInt8]], isNew: Bool)
+    case values([[UInt8]], hasPoints: Bool)
   }
 
   private var found: [Evidence] = []
@@ -34,37 +37,64 @@ struct DecimalMarks {
   /// - Parameters:
   ///   - reader: how the column would be read alone.
   ///   - sample: its first values.
-  ///   - isNew: whether the table lacks it, also as a key.
+  ///   - stored: the table's column, if it has values or a fixed type.
+  ///   - isKey: whether it is in the primary key, which is compared by its spelling.
   /// - Complexity: O(1).
-  mutating func add(_ reader: ColumnNotation, _ sample: [[UInt8]], isNew: Bool) {
-    found.append(Self.evidence(reader, sample, isNew: isNew))
+  mutating func add(
+    _ reader: ColumnNotation, _ sample: [[UInt8]], stored: Column?, isKey: Bool
+  ) {
+    found.append(Self.evidence(reader, sample, stored, isKey: isKey))
   }
 
   private static func evidence(
-    _ reader: ColumnNotation, _ sample: [[UInt8]], isNew: Bool
+    _ reader: ColumnNotation, _ sample: [[UInt8]], _ stored: Column?, isKey: Bool
   ) -> Evidence {
     if reader.isTypeTold || reader.keepsText { return .none }
+    if hasDecimalComma(stored?.notation) { return .comma }
     let readings =
       reader.candidates.map(\.reading)
       + (reader.strictType.map { [Reading($0, reader.strictNotation)] } ?? [])
-    if !readings.isEmpty {
-      guard readings.allSatisfy({ $0.type == .int || $0.type == .double }) else { return .none }
-      if Set(reader.candidates.map(\.meaning)).count > 1 { return .openComma }
-      let patterns = readings.flatMap { $0.notation?.patterns ?? [] }
-      if patterns.contains(where: { $0.hasSuffix(",5") }) { return .comma }
-      return patterns.contains { $0.hasPrefix("1,234") } ? .point : .none
+    guard !readings.isEmpty else {
+      let values = reader.missing.map { missing in
+        sample.filter { !missing.spellings.contains($0) }
+      }
+      // What the table has there decides what points mean.
+      let isOpen = stored.map { $0.type == .int && $0.notation == nil } ?? true
+      return .values(values ?? sample, hasPoints: isKey || !isOpen || reader.isToldNumbers)
     }
-    return .values(sample, isNew: isNew)
+    guard readings.allSatisfy({ [.int, .double, .decimal].contains($0.type) }) else { return .none }
+    // What amounts mean is found alone.
+    let isAmount = readings.contains { $0.type == .decimal }
+    if Set(reader.candidates.map(\.meaning)).count > 1 { return isAmount ? .none : .openComma }
+    if isAmount, !sample.contains(where: { $0.contains(point) || $0.contains(comma) }) {
+      return .none
+    }
+    let notations = readings.compactMap(\.notation)
+    if notations.contains(where: hasDecimalComma) { return .comma }
+    return notations.contains { $0.patterns.contains { $0.contains("1,234") } } ? .point : .none
+  }
+
+  /// Returns whether numbers of a notation have decimal commas: `1.234,5`, `1,5`, `1,5 €`.
+  private static func hasDecimalComma(_ notation: Notation?) -> Bool {
+    guard let notation, [.double, .decimal].contains(notation.type) else { return false }
+    return notation.patterns.contains { pattern in
+      pattern.reversed().drop { !$0.isWholeNumber }.starts(with: "5,")
+    }
   }
 
   /// The evidence of a column without a notation.
-  private static func points(_ sample: [[UInt8]], isNew: Bool) -> Evidence {
-    var result = Evidence.none
+  ///
+  /// - Parameter hasPoints: whether points in it are decimal ones, as the table has it.
+  private static func points(_ sample: [[UInt8]], hasPoints: Bool) -> Evidence {
+    var result = hasPoints ? Evidence.none : .noPoint
     for field in sample.prefix(sampleValues) {
       let value = field.withoutBlanks
       let type = value.withUnsafeBytes(TypeSet.of)
       guard type.isSubset(of: [.int, .double]) else { return .none }
-      guard let place = value.firstIndex(of: point) else { continue }
+      guard let place = value.firstIndex(of: point) else {
+        if type == .int { continue }
+        return .none
+      }
       let digits = value.drop { $0 == 0x2B || $0 == 0x2D }
       let isGroup =
         place - digits.startIndex < 4 && value.count - place == 4
@@ -72,7 +102,7 @@ struct DecimalMarks {
           .allSatisfy { $0 &- 0x30 < 10 }
         && digits.first != 0x30
       if !isGroup { return .point }
-      result = isNew ? .openPoint : .none
+      result = hasPoints ? .none : .openPoint
     }
     return result
   }
@@ -83,17 +113,25 @@ struct DecimalMarks {
     hasCommas = found.contains { if case .comma = $0 { true } else { false } }
     guard hasOpenCommas || hasCommas else { return }
     for index in found.indices {
-      if case .values(let sample, let isNew) = found[index] {
-        found[index] = Self.points(sample, isNew: isNew)
+      if case .values(let sample, let hasPoints) = found[index] {
+        found[index] = Self.points(sample, hasPoints: hasPoints)
       }
       if case .point = found[index] { hasPoints = true }
     }
   }
 
   /// How a column is read in view of all columns.
-  func settled(_ reader: ColumnNotation, at position: Int) -> ColumnNotation {
+  ///
+  /// - Parameter isNew: whether the table lacks it, or has no values of it.
+  func settled(_ reader: ColumnNotation, at position: Int, isNew: Bool) -> ColumnNotation {
     if isUnclear(at: position) {
-      return reader.asText(hint: "it is text, since \(Self.doubt(where: "columns"))")
+      return isNew
+        ? reader.asText(hint: "it is text, since \(Self.doubt(where: "columns"))")
+        : reader.doubtingPoints(hasSome: true)
+    }
+    // A later value may have a point.
+    if hasCommas, !hasPoints, case .noPoint = found[position] {
+      return reader.doubtingPoints(hasSome: false)
     }
     guard hasPoints != hasCommas, case .openComma = found[position] else { return reader }
     return reader.keeping(meaning: hasPoints ? 0 : 1)
@@ -110,7 +148,9 @@ struct DecimalMarks {
   /// - Complexity: that of `finish` where there are commas.
   var openPoints: Set<Int> {
     let all = found.map { evidence in
-      if case .values(let sample, let isNew) = evidence { return Self.points(sample, isNew: isNew) }
+      if case .values(let sample, let hasPoints) = evidence {
+        return Self.points(sample, hasPoints: hasPoints)
+      }
       return evidence
     }
     if all.contains(where: { if case .point = $0 { true } else { false } }) { return [] }
@@ -119,9 +159,11 @@ struct DecimalMarks {
 
   /// Why such points mean nothing certain.
   ///
-  /// - Parameter others: what has decimal commas.
-  static func doubt(where others: String) -> String {
-    "'1.234' may be 1234 where other \(others) have decimal commas; say which with --types, --decimal or "
-      + "--thousands"
+  /// - Parameters:
+  ///   - others: what has decimal commas.
+  ///   - isThere: whether the table has the column, whose type `--types` does not change.
+  static func doubt(where others: String, isThere: Bool = false) -> String {
+    "'1.234' may be 1234 where other \(others) have decimal commas; say which with "
+      + "\(isThere ? "" : "--types, ")--decimal or --thousands"
   }
 }

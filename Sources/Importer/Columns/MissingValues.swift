@@ -13,7 +13,9 @@ struct MissingValues: Equatable {
   /// How the other values are read.
   let reading: Reading
   /// The classes that values may have, if the reading has no notation.
-  let bounds: TypeSet
+  private(set) var bounds: TypeSet
+  /// True when the sample has no other values: the type is that of the table's column.
+  let isAlone: Bool
 
   /// True when `inf` is among the other values, which is a double only in a column with that declared.
   var hasInfinities: Bool { reading.type == .double && bounds.contains(.longDecimal) }
@@ -31,7 +33,8 @@ struct MissingValues: Equatable {
     words.contains(field) || otherWords.contains(field)
   }
 
-  /// Nil when the sample has no spelling of null, or the rest is text.
+  /// Nil when the sample has no spelling of null, or the rest is text; in a column that is there, when the
+  /// rest is of another type, and not of a wider one.
   ///
   /// - Parameters:
   ///   - sample: the column's sample.
@@ -49,30 +52,41 @@ struct MissingValues: Equatable {
     for field in sample.fields {
       if isMissing(field) { met.insert(field) } else { rest.append(field) }
     }
-    guard !met.isEmpty, !rest.isEmpty,
-      let found = finder.reading(rest, refusesPoints: refusesPoints)
-    else { return nil }
-    if let stored {
-      let isWider =
-        found.notation == nil
-        && [(.int, .double), (.date, .dateTime)].contains { $0 == (found.type, stored.type) }
-      guard stored.notation == found.notation, stored.type == found.type || isWider else {
-        return nil
-      }
-      reading = stored.reading
-    } else {
-      reading = found
+    guard !met.isEmpty else { return nil }
+    let found = rest.isEmpty ? nil : finder.reading(rest, refusesPoints: refusesPoints)
+    guard let reading = stored.map({ Self.reading(rest, found, in: $0) }) ?? found else {
+      return nil
     }
+    self.reading = reading
     spellings = met.sorted { $0.lexicographicallyPrecedes($1) }
     var classes: TypeSet = []
     for field in rest { classes.formUnion(field.withUnsafeBytes(TypeSet.of)) }
-    bounds = Self.bounds(reading.type, classes)
+    isAlone = rest.isEmpty
+    bounds =
+      isAlone
+      ? Self.bounds(reading.type, []).union(.accepted(by: reading.type))
+      : Self.bounds(reading.type, classes)
+  }
+
+  /// How values are read in a column that is there; nil when it is text, or would become text.
+  ///
+  /// - Parameter found: how they would be read alone; nil when that is not clear, or there are none.
+  private static func reading(_ rest: [[UInt8]], _ found: Reading?, in stored: Column) -> Reading? {
+    if stored.type == .text || stored.type == .data { return nil }
+    let fits = rest.allSatisfy { field in
+      field.withUnsafeBytes { Value(spelling: $0, as: stored.reading) != nil }
+    }
+    if fits { return stored.reading }
+    guard let found, found.notation == nil, stored.notation == nil else { return nil }
+    let isWider = [(.int, .double), (.date, .dateTime)].contains { $0 == (stored.type, found.type) }
+    return isWider ? found : nil
   }
 
   /// For an empty quoted field in a column with a given type; nil for texts.
   init?(emptyIn reading: Reading) {
     if reading.type == .text || reading.type == .data { return nil }
     spellings = [[]]
+    isAlone = false
     self.reading = reading
     bounds = .accepted(by: reading.type)
   }
@@ -90,6 +104,9 @@ struct MissingValues: Equatable {
     }
   }
 
+  /// Makes numbers with a point values of another type.
+  mutating func refusePoints() { bounds.remove([.double, .longDecimal]) }
+
   /// The spellings, for people.
   var shown: String {
     spellings.map { $0.isEmpty ? "an empty field in quotes" : String(decoding: $0, as: UTF8.self) }
@@ -98,7 +115,8 @@ struct MissingValues: Equatable {
 
   /// The note in the report.
   func note(_ name: String) -> String {
-    "\(shown) is taken as null, as all other values are \(reading.type.name); with "
+    "\(shown) is taken as null, as "
+      + (isAlone ? "the column is" : "all other values are") + " \(reading.type.name); with "
       + "\(ColumnList.types(name, "text")) it is kept"
   }
 }

@@ -117,9 +117,11 @@ struct InputPlanner {
       source, decoded, dialect, width: header.names.count, from: splitter.byteOffset, &notes)
     let ends = recordEnds(sample, dialect, &notes)
     // A single name, or none, is too little to distinguish a header from a record.
+    var names = header.fields
+    if case .names(let given) = options.header { names = given }
     let repeatedHeader =
-      header.fields.compactMap({ $0 }).count > 1 && types == nil
-      ? header.fields.map { $0.map { Array($0.utf8) } } : []
+      names.compactMap({ $0 }).count > 1 && types == nil
+      ? names.map { $0.map { Array($0.utf8) } } : []
     return Opened(
       source: source, splitter: splitter, dialect: dialect, encoding: decoded.encoding,
       hasHeader: hasHeader, header: header, endsWithDelimiter: found.endsWithDelimiter,
@@ -280,16 +282,20 @@ struct InputPlanner {
       return
     }
     let odd = nuls.filter { ($0 - head.startIndex) % 2 == 1 }.count
+    let text = head.prefix { $0 != 0 }
     let advice =
-      sample.encoding != .utf8
-      ? "it may be another --encoding, or no text at all"
-      : nuls.count * 10 > head.count * 6
-        ? "it may be UTF-32: convert it first, for example with 'iconv -f UTF-32LE -t UTF-8'"
-        : odd * 10 > nuls.count * 9
-          ? "it looks like UTF-16 without a byte-order mark: try --encoding utf-16le"
-          : odd * 10 < nuls.count
-            ? "it looks like UTF-16 without a byte-order mark: try --encoding utf-16be"
-            : "it seems to be no text at all"
+      !text.isEmpty && text.count + nuls.count == head.count
+      ? "there is text before them, and nothing else: the file was cut off, or not written to its end; get "
+        + "it again"
+      : sample.encoding != .utf8
+        ? "it may be another --encoding, or no text at all"
+        : nuls.count * 10 > head.count * 6
+          ? "it may be UTF-32: convert it first, for example with 'iconv -f UTF-32LE -t UTF-8'"
+          : odd * 10 > nuls.count * 9
+            ? "it looks like UTF-16 without a byte-order mark: try --encoding utf-16le"
+            : odd * 10 < nuls.count
+              ? "it looks like UTF-16 without a byte-order mark: try --encoding utf-16be"
+              : "it seems to be no text at all"
     throw ImportError.unsupportedEncoding(
       path: name, reason: "\(nuls.count) of its first \(head.count) bytes are NUL; \(advice)")
   }

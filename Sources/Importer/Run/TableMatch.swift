@@ -116,6 +116,8 @@ struct TableMatch {
     var reader: ColumnNotation
     /// Its index in the table.
     let index: Int?
+    /// The table's column, if it has values or a fixed type.
+    let known: Column?
     let stored: StoredColumn?
     let isGuessed: Bool
     let isDeclared: Bool
@@ -138,22 +140,23 @@ struct TableMatch {
       let isGuessed = isGuessed(index, schema, guessed)
       let stored = try keepsValues ? stored(index, table) : nil
       let sample = sample(position, choice, opened)
+      let hasValues = stored.map { !$0.classes.isEmpty } ?? false
+      let known = index.flatMap { hasValues || !isGuessed ? schema?.columns[$0] : nil }
       var reader = try ColumnNotation(
         name, own, delimiter: opened.dialect.delimiter.first, isKey: keys.contains(position),
         sample: sample,
-        stored: index.flatMap {
-          stored.map { !$0.classes.isEmpty } ?? false || !isGuessed ? schema?.columns[$0] : nil
-        }, isCompared: compared.contains(name), server: server[name])
+        stored: known, isCompared: compared.contains(name), server: server[name])
       if options.newerThan == name { try reader.order(name, sample) }
-      marks.add(reader, sample.fields, isNew: index == nil && !keys.contains(position))
+      marks.add(reader, sample.fields, stored: known, isKey: keys.contains(position))
       drafts.append(
         Draft(
-          reader: reader, index: index, stored: stored, isGuessed: isGuessed,
+          reader: reader, index: index, known: known, stored: stored, isGuessed: isGuessed,
           isDeclared: isDeclared))
     }
     marks.finish()
     for place in drafts.indices {
-      drafts[place].reader = marks.settled(drafts[place].reader, at: place)
+      drafts[place].reader = marks.settled(
+        drafts[place].reader, at: place, isNew: drafts[place].known == nil)
     }
     return (drafts, marks)
   }

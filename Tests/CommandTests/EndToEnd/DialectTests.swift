@@ -201,6 +201,19 @@ import Testing
     #expect(bench.names() == ["in.csv"])
   }
 
+  /// Names that the user gives are names, too.
+  @Test func givenHeaderInTheInput() throws {
+    for (input, number) in [("a,b\n1,2\n", 1), ("1,2\na,b\n", 2)] {
+      let bench = try Workbench()
+      let (csv, report) = try table(
+        bench, Array(input.utf8), ["--header", "a,b", "--max-rejects", "unlimited"])
+      #expect(csv == "a,b\n1,2\n" && report["rejected"].int == 1)
+      let names = bench.names().filter { $0.hasSuffix(".reasons.jsonl") }
+      let reasons = try bench.text(try #require(names.first))
+      #expect(reasons.contains("the header again") && reasons.contains("\"record\":\(number),"))
+    }
+  }
+
   /// Ambiguous records are rejected, and nothing is lost: every line is a row, a reject, or counted.
   @Test(arguments: [
     ("a,b\n1,2\na,b\n3,4\n", "a,b\n1,2\n3,4\n", "the header again"),

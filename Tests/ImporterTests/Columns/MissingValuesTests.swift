@@ -37,6 +37,46 @@ import Testing
       report.notes.contains { $0.contains("is taken as null") } == isNull, "\(report.notes)")
   }
 
+  @Test(
+    "A word for a missing value is null also in a column that is there",
+    arguments: [
+      ("5\nNA", "NA\n-", "int"), ("5", "NA", "int"), ("5\n6", "1.5\nNA\n2", "double"),
+      ("2020-01-01", "2020-01-01T10:00:00Z\nNA", "datetime"), ("1.5\nNA", "7\nNA", "double"),
+      ("13/04/2020\nNA", "05/06/2020\nNA", "date"), ("1.234,5\nNA\n2,25", "2,5\nNA", "double"),
+      ("yes\nno\nNA", "yes\nNA", "bool"), ("5\n\"\"", "\"\"\n\"\"", "int"),
+    ])
+  func storedTypes(first: String, second: String, type: String) throws {
+    let folder = try ImportFolder()
+    for values in [first, second] {
+      let isQuoted = values.contains("\"")
+      let lines = values.split(separator: "\n").map {
+        isQuoted && !$0.hasPrefix("\"") ? "\"\($0)\"" : "\($0)"
+      }
+      let csv = isQuoted ? "\"a\";\"b\"\n" : "a;b\n"
+      let end = isQuoted ? ";\"x\"\n" : ";x\n"
+      try folder.importCSV(csv + lines.map { $0 + end }.joined()) {
+        $0.header = .firstRecord
+        $0.delimiter = ";"
+      }
+    }
+    #expect(try folder.types() == "a \(type), b text")
+    #expect(try !folder.exportText().contains("NA"))
+  }
+
+  @Test("Texts of the table stay texts, and no option is advised that would not change it")
+  func storedTexts() throws {
+    let folder = try ImportFolder()
+    try folder.importCSV("a,b\nabc,x\nNA,x\n") { $0.header = .firstRecord }
+    let report = try folder.importCSV("a,b\n2.5,x\nNA,x\n") { $0.header = .firstRecord }
+    #expect(try folder.types() == "a text, b text" && report.notes == [])
+    #expect(try folder.exportText() == "a,b\nabc,x\nNA,x\n2.5,x\nNA,x\n")
+    // It is where the column is not text yet.
+    let other = try ImportFolder()
+    try other.importCSV("a,b\n2.5,x\n")
+    let notes = try other.importCSV("a,b\n2.5,x\nNone,x\n").notes
+    #expect(notes.contains { $0.contains("with --null 'None'") }, "\(notes)")
+  }
+
   /// A spelling that was read as null is lost: a later text is rejected, and the error says how to keep
   /// it.
   @Test func aTextBehindThem() throws {

@@ -202,5 +202,9 @@ import Testing
     }
     // A few NUL characters do not make it UTF-16.
     try folder.importCSV("a,b\n" + String(repeating: "x\0\0,yyyyyyyy\n", count: 20), as: "u.csv")
+    // Nor do those behind the text.
+    #expect {
+      try folder.importCSV("a,b\n1,2\n" + String(repeating: "\0", count: 4096), as: "v.csv")
+    } throws: { "\($0)".contains("not written to its end; get it again") }
   }
 }
