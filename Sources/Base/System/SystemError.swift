@@ -62,6 +62,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   package var isMountPoint: Bool { code == EBUSY && operation == "rename" }
   /// True when a file or a folder on the way to it does not exist.
   public var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+  /// True when no file can have the name: it has too many bytes.
+  package var isNameTooLong: Bool { code == ENAMETOOLONG }
   /// True when the file or its folder may not be written by this user, or not at all.
   public var isReadOnly: Bool { code == EACCES || code == EPERM || code == EROFS }
   /// True when the file to be opened for writing is a symbolic link, or links form a circle.

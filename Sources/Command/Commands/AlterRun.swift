@@ -112,6 +112,8 @@ struct AlterRun {
     var misfits: [Misfit] = []
     var count = 0
     for (column, type) in wish.types {
+      // The old default need not fit when it is replaced.
+      if defaults.contains(where: { $0.column == column }) { try table.setDefault(column, nil) }
       let decision = try TypeDecision(column, type, table, wish.options)
       let found = try decision.misfits(table, most: mostMisfits - misfits.count)
       count += found.count

@@ -15,7 +15,6 @@ final class MetricsFile {
   private let command: String
   private let database: String?
   private let file: ReplacementFile
-  private let earlier: [String]
   private let started: Int
 
   static let suffix = ".prom"
@@ -41,26 +40,30 @@ final class MetricsFile {
     (self.path, self.command, self.database) = (path, command, database)
     started = Int(clamping: System.secondsSince1970)
     do throws(SystemError) {
-      earlier = try Self.lines(path)
+      let present = try Self.open(path)
+      defer { if let present { System.close(present) } }
       file = try ReplacementFile(for: path, like: nil)
+      guard let present, !Self.isOurs(try Self.lines(present, path)) else { return }
     } catch {
       throw CommandError.creation(error)
     }
-    if let first = earlier.first, !first.hasPrefix(Self.mark) {
-      throw CommandError.usage(
-        "--metrics-file \(path) is there already and holds something else; choose another")
-    }
+    throw CommandError.usage(
+      "--metrics-file \(path) is there already and holds something else; choose another")
   }
 
-  /// The lines of the present file; none when there is no file.
-  private static func lines(_ path: String) throws(SystemError) -> [String] {
-    guard let status = try System.linkStatus(path: path), status.size > 0 else { return [] }
-    let descriptor = try System.openRegular(path, writable: true)
-    defer { System.close(descriptor) }
+  private static func open(_ path: String) throws(SystemError) -> Int32? {
+    if try System.linkStatus(path: path) == nil { return nil }
+    return try System.openRegular(path, writable: true)
+  }
+
+  private static func lines(_ descriptor: Int32, _ path: String) throws(SystemError) -> [String] {
     // No metrics file is longer.
-    let bytes = try System.beginning(descriptor, count: min(status.size, 1 << 20), path: path)
+    let size = min(try System.status(descriptor, path: path).size, 1 << 20)
+    let bytes = try System.beginning(descriptor, count: size, path: path)
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
   }
+
+  private static func isOurs(_ lines: [String]) -> Bool { lines.first?.hasPrefix(mark) ?? true }
 
   /// Notes a run with wrong arguments, if they nevertheless name a metrics file.
   static func noteWrongUsage(_ command: String, of definition: CommandDefinition?, words: [String])
@@ -106,25 +109,67 @@ final class MetricsFile {
   ///   - seconds: the duration of the run.
   /// - Throws: `CommandError`.
   func write(_ status: ExitStatus, _ report: JSONValue?, seconds: Double) throws {
+    let own = samples(status, report, seconds: seconds)
+    do {
+      // Another job may have begun the file meanwhile: then its lines are there now.
+      while try !put(own) {}
+    } catch let error as SystemError {
+      throw CommandError.creation(error)
+    }
+  }
+
+  /// Puts the file in place, with the lines that others have written during the run. The present file is
+  /// locked meanwhile, so that the lines of jobs that end at the same time are not lost.
+  ///
+  /// - Returns: false when there was no file and now is one.
+  private func put(_ own: [Sample]) throws -> Bool {
+    let present = try Self.held(path)
+    defer { if let present { System.close(present) } }
+    let earlier = try present.map { try Self.lines($0, path) } ?? []
+    if !Self.isOurs(earlier) {
+      throw CommandError(.cannotCreate, "\(path): something else was written there during the run")
+    }
+    var text = Self.text(merged(own, earlier))
+    do {
+      try System.resize(file.descriptor, to: 0, path: file.path)
+      try text.withUTF8 { bytes in
+        try System.write(file.descriptor, at: 0, UnsafeRawBufferPointer(bytes), path: file.path)
+      }
+      try file.putInPlace(replacing: present != nil)
+      return true
+    } catch let error as SystemError where error.isExisting && present == nil {
+      return false
+    }
+  }
+
+  /// The present file, locked; nil when there is none.
+  private static func held(_ path: String) throws(SystemError) -> Int32? {
+    while let descriptor = try open(path) {
+      do throws(SystemError) {
+        _ = try System.lock(descriptor, .exclusive, at: 0, length: 1, wait: true, path: path)
+        let locked = try System.status(descriptor, path: path).inode
+        if try System.linkStatus(path: path)?.inode == locked { return descriptor }
+      } catch {
+        System.close(descriptor)
+        throw error
+      }
+      // Another job has put a new one in its place while this one waited.
+      System.close(descriptor)
+    }
+    return nil
+  }
+
+  private static func text(_ samples: [Sample]) -> String {
     var text = ""
-    let all = merged(samples(status, report, seconds: seconds))
     var last: String?
-    for (name, labels, value) in all {
+    for (name, labels, value) in samples {
       if name != last {
-        text += "\(Self.mark)\(name.dropFirst(6)) \(Self.help(name))\n# TYPE \(name) gauge\n"
+        text += "\(mark)\(name.dropFirst(6)) \(help(name))\n# TYPE \(name) gauge\n"
       }
       last = name
       text += "\(name)\(labels) \(value)\n"
     }
-    do {
-      var text = text
-      try text.withUTF8 { bytes in
-        try System.write(file.descriptor, at: 0, UnsafeRawBufferPointer(bytes), path: file.path)
-      }
-      try file.putInPlace(replacing: true)
-    } catch let error as SystemError {
-      throw CommandError.creation(error)
-    }
+    return text
   }
 
   private typealias Sample = (name: String, labels: String, value: String)
@@ -206,7 +251,7 @@ final class MetricsFile {
 
   /// The run's samples, and from the earlier file those of others and the time of the last success; sorted by
   /// name, as the format requires.
-  private func merged(_ own: [Sample]) -> [Sample] {
+  private func merged(_ own: [Sample], _ earlier: [String]) -> [Sample] {
     let labels = labels
     let names = Set(own.map(\.name))
     let kept = earlier.compactMap(Self.sample).filter { sample in

@@ -208,8 +208,68 @@ final class RunLog {
       .init(key: "error", value: .optional(error) { .string($0) }),
     ]
     // A `SystemError` becomes an input/output error.
-    try JSONValue.object(members).line.withUnsafeBytes {
-      try System.write(file.descriptor, $0, path: file.path)
+    let line = JSONValue.object(members).line
+    // Other jobs wait meanwhile, where the file system has locks.
+    let isLocked = try? System.lock(
+      file.descriptor, .exclusive, at: 0, length: 1, wait: true, path: file.path)
+    defer {
+      if isLocked == true {
+        _ = try? System.lock(
+          file.descriptor, .none, at: 0, length: 1, wait: false, path: file.path)
+      }
     }
+    // It need not be readable.
+    let end = (try? Self.end(of: file)) ?? nil
+    let text = end?.isWhole == false ? [UInt8(ascii: "\n")] + line : line
+    do {
+      try text.withUnsafeBytes { try System.write(file.descriptor, $0, path: file.path) }
+    } catch {
+      if let end { try? Self.remove(text, from: file, at: end.offset) }
+      throw error
+    }
+  }
+
+  // MARK: Half lines
+
+  /// Where a line is appended, and whether the one before it ends there: a full disk or a power cut may have
+  /// left half a line. Nil for what is not a file, and for one that was renamed.
+  private static func end(
+    of file: (path: String, descriptor: Int32)
+  ) throws -> (offset: Int, isWhole: Bool)? {
+    let status = try System.status(file.descriptor, path: file.path)
+    guard status.isRegular, let reading = try reading(file, status) else { return nil }
+    defer { System.close(reading) }
+    if status.size == 0 { return (0, true) }
+    var last: [UInt8] = [0]
+    let count = try last.withUnsafeMutableBytes {
+      try System.read(reading, at: status.size - 1, into: $0, path: file.path)
+    }
+    return (status.size, count == 1 && last[0] == UInt8(ascii: "\n"))
+  }
+
+  /// The file, open for reading; nil when another has its path by now.
+  private static func reading(
+    _ file: (path: String, descriptor: Int32), _ status: FileStatus
+  ) throws(SystemError) -> Int32? {
+    guard let named = try System.statusIfPresent(path: file.path), named.inode == status.inode
+    else { return nil }
+    return try System.open(file.path, .readOnly)
+  }
+
+  /// Removes what could be written of a line, unless another job has appended its own.
+  private static func remove(
+    _ line: [UInt8], from file: (path: String, descriptor: Int32), at offset: Int
+  ) throws {
+    let status = try System.status(file.descriptor, path: file.path)
+    guard status.size > offset, status.size - offset < line.count,
+      let reading = try reading(file, status)
+    else { return }
+    defer { System.close(reading) }
+    var half = [UInt8](repeating: 0, count: status.size - offset)
+    let count = try half.withUnsafeMutableBytes {
+      try System.read(reading, at: offset, into: $0, path: file.path)
+    }
+    guard count == half.count, line.starts(with: half) else { return }
+    try System.resize(file.descriptor, to: offset, path: file.path)
   }
 }

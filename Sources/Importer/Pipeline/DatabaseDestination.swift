@@ -182,7 +182,7 @@ final class DatabaseDestination: Destination {
     if own.isComplete { twin = try memory?.twin(of: own) }
     try memory?.store(own, replacing: stored, isFirst: isFirst, keepsContents: keepsContents)
     let schema = editor.schema
-    transaction.journal.note(own, of: path, isFirst: isFirst)
+    transaction.journal.note(own, of: path, isFirst: isFirst, from: stored)
     let outcome = try transaction.commitBatch(
       isLast: isLastInput && own.isComplete, mayJoin: mayJoin)
     expected = schema

@@ -142,6 +142,7 @@ extension ImportTransaction {
       throw error
     }
     version = try open.commit(durability: durability)
+    journal.commit()
     count(deleted: deleting)
     complete = nil
     hasPending = false

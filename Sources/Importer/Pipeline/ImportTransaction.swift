@@ -268,6 +268,17 @@ final class ImportTransaction {
     try journal.close(isInterrupted ? .interrupted : .complete, database, durability)
   }
 
+  /// Records how far the import has come when an error ends it. The entry has the counts of the last second
+  /// otherwise, or of the first batch of a short import.
+  ///
+  /// - Throws: what the commit throws; what was committed before is not changed then.
+  func closeAfterError() throws {
+    rollBack()
+    // The error is told before others have done their work.
+    database.turnWaiting = Waiting(seconds: 0)
+    try journal.close(.unfinished, database, durability)
+  }
+
   /// Returns whether the commit would empty a table that had objects.
   private func leavesEmpty() throws -> Bool {
     try replacesObjects && !allowsEmpty && table?.count == 0
@@ -285,6 +296,7 @@ final class ImportTransaction {
         throw error
       }
       version = try open.commit(durability: durability)
+      journal.commit()
       if !publishesAtEnd { forgotten = [] }
       if publishesAtEnd { hasPending = true }
       deleted += deleting
@@ -297,6 +309,7 @@ final class ImportTransaction {
 
   func rollBack() {
     end()
+    journal.rollBack()
     transaction.take()?.rollBack()
   }
 

@@ -27,6 +27,9 @@ final class RecordVerifier: @unchecked Sendable {
   /// Those of later inputs, in order.
   private var later: [RowHash: [Equals]] = [:]
   private var bytes: [UInt8] = []
+  /// Without a key: the columns of the table whose values are compared.
+  private var compared: [Int]
+  private let leavesOthersOut: Bool
 
   /// The position of a record in the inputs.
   private struct RecordPosition {
@@ -46,8 +49,15 @@ final class RecordVerifier: @unchecked Sendable {
 
   private static let windowObjects = 4096
 
-  init(_ table: Table, _ rejects: RejectedRecords, isCancelled: @escaping @Sendable () -> Bool) {
+  /// - Parameter leavesOthersOut: whether columns of the table that the inputs do not have are not compared;
+  ///   otherwise an object has nothing, or the default, there. With a key they are never compared.
+  init(
+    _ table: Table, _ rejects: RejectedRecords, leavesOthersOut: Bool,
+    isCancelled: @escaping @Sendable () -> Bool
+  ) {
     self.table = table
+    self.leavesOthersOut = leavesOthersOut
+    compared = Array(table.columns.indices)
     self.rejects = rejects
     self.isCancelled = isCancelled
     report.table = table.name
@@ -60,6 +70,10 @@ final class RecordVerifier: @unchecked Sendable {
   /// - Throws: `ImportError.unlikeTable` when the input has columns that the table lacks.
   func begin(_ path: String, _ plan: ImportPlan) throws(ImportError) {
     report.inputs.append(VerifyReport.Input(path: path))
+    if leavesOthersOut {
+      let known = Set(plan.columns.map(\.identifier))
+      compared.removeAll { !known.contains(table.schema.columnIDs[$0]) }
+    }
     let unknown = plan.columns.filter(\.isNew).map(\.name)
     guard unknown.isEmpty else {
       throw .unlikeTable(
@@ -199,7 +213,7 @@ final class RecordVerifier: @unchecked Sendable {
           note(place, key: nil, "the table has no column for a field of it")
           continue
         }
-        let hash = hash(columns.indices) { index, bytes in
+        let hash = hash(compared) { index, bytes in
           guard let position = columns[index] else {
             if let value = table.schema.defaults[index] {
               value.withUnsafeBytes { Self.append($0, to: &bytes) }
@@ -242,7 +256,7 @@ final class RecordVerifier: @unchecked Sendable {
 
   /// - Parameter append: appends the field of a column, by the function of that name.
   private func hash(
-    _ columns: Range<Int>, _ append: (Int, inout [UInt8]) -> Void
+    _ columns: some Sequence<Int>, _ append: (Int, inout [UInt8]) -> Void
   ) -> RowHash {
     bytes.removeAll(keepingCapacity: true)
     for column in columns { append(column, &bytes) }
@@ -260,14 +274,13 @@ final class RecordVerifier: @unchecked Sendable {
 
   private func takeObjects() throws {
     if kinds.isEmpty { return }
-    let columns = table.columns.indices
-    let sweep = ObjectSweep(table, columns: Array(columns))
+    let sweep = ObjectSweep(table, columns: compared)
     var window: [Int64] = []
     func take() throws {
       if isCancelled() { throw ImportError.interrupted }
       try sweep.run(window) { _, fields in
         guard let fields else { return true }
-        let hash = hash(columns) { Self.append(fields.field($0), to: &$1) }
+        let hash = hash(compared.indices) { Self.append(fields.field($0), to: &$1) }
         if let index = kinds.index(forKey: hash), kinds.values[index].left > 0 {
           kinds.values[index].left -= 1
         }

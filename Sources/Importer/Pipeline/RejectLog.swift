@@ -94,8 +94,8 @@ final class RejectLog {
     let (path, reasonsPath) = (
       name.path(place.number), RejectName.reasonsPath(name.path(place.number))
     )
-    let isThere = try System.linkStatus(path: path) != nil
-    guard try isThere == (System.linkStatus(path: reasonsPath) != nil) else { return false }
+    let isThere = try RejectName.status(path) != nil
+    guard try isThere == (RejectName.status(reasonsPath) != nil) else { return false }
     if !isThere {
       if place.records > 0 || place.reasons > 0 { return false }
       self.place = place
@@ -255,7 +255,16 @@ final class RejectLog {
   }
 
   private func create(_ path: String) throws -> Int32 {
-    let descriptor = try System.open(path, .createNew, permissions: 0o600)
+    let descriptor: Int32
+    do {
+      descriptor = try System.open(path, .createNew, permissions: 0o600)
+    } catch  where error.isNameTooLong {
+      throw ImportError.cannotCreate(
+        path: self.path,
+        reason:
+          "rejected records cannot go there, since the name of their reasons would be too long "
+          + "(--rejects gives them another)")
+    }
     // For a server there is no file whose permissions the rejects could get.
     if database.isEmpty { return descriptor }
     do {

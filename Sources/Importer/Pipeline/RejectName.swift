@@ -36,7 +36,29 @@ struct RejectName: Hashable, Sendable {
       path: base, reason: "it and \(Self.most - 1) more rejects files are there; move them away")
   }
 
-  private func isFree(_ path: String) throws -> Bool { try System.linkStatus(path: path) == nil }
+  private func isFree(_ path: String) throws -> Bool { try Self.status(path) == nil }
+
+  /// The status of a file of rejects; nil when there is none, or no file can have so long a name.
+  static func status(_ path: String) throws(SystemError) -> FileStatus? {
+    do throws(SystemError) {
+      return try System.linkStatus(path: path)
+    } catch {
+      if error.isNameTooLong { return nil }
+      throw error
+    }
+  }
+
+  /// True when rejects cannot go there by a name that the user did not choose. Most imports have none.
+  func isTooLong() throws(SystemError) -> Bool {
+    if isGiven { return false }
+    do throws(SystemError) {
+      _ = try System.linkStatus(path: Self.reasonsPath(base))
+      return false
+    } catch {
+      if error.isNameTooLong { return true }
+      throw error
+    }
+  }
 
   /// Returns whether the user has created an empty file for the rejects, as `mktemp` does, which may be
   /// overwritten.

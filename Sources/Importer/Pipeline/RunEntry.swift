@@ -59,7 +59,11 @@ package struct RunEntry: Sendable, Equatable {
     package var bytes: Int
     package var checksum: UInt64
     package var isComplete: Bool
+    /// What this import did with its records.
     package var counts: Counts
+    /// What earlier imports did with records at its beginning, for an input that has grown. Stored only until
+    /// the import has come to its end.
+    var base = Counts()
   }
 
   /// Ascending from 1.
@@ -80,6 +84,11 @@ package struct RunEntry: Sendable, Equatable {
   /// The first of its inputs.
   package var inputs: [Input] = []
   package var inputCount = 0
+
+  /// Takes back what the import has done until now.
+  mutating func forgetWork() {
+    (inputs, counts, batches, deleted) = ([], Counts(), 0, 0)
+  }
 
   /// The maximum number of inputs listed.
   static let mostInputs = 100
@@ -108,7 +117,7 @@ extension RunEntry {
       inputCount,
     ]
     return [.dateTime(begun), .dateTime(noted), .text(table), .text(status.rawValue)]
-      + numbers.map { .int(Int64($0)) } + [.data(Self.encode(inputs))]
+      + numbers.map { .int(Int64($0)) } + [.data(Self.encode(inputs, status))]
   }
 
   /// Nil for an entry of another version of Sheaf, or a damaged one.
@@ -132,20 +141,21 @@ extension RunEntry {
     (deleted, inputCount, self.inputs) = (numbers[9], numbers[10], inputs)
   }
 
-  /// - version 1 · number 4 · inputs: flags 1 (1: complete, 2: of a known size) · checksum 8 · size 8 · bytes
-  ///   8 · read, imported, updated, skipped, unchanged, rejected, 8 each · path (length 4, UTF-8)
-  private static func encode(_ inputs: [Input]) -> [UInt8] {
+  /// - version 1 · number 4 · inputs: flags 1 (1: complete, 2: of a known size, 4: grown) · checksum 8 · size
+  ///   8 · bytes 8 · read, imported, updated, skipped, unchanged, rejected, 8 each · the same of earlier
+  ///   imports, if it has grown · path (length 4, UTF-8)
+  private static func encode(_ inputs: [Input], _ status: Status) -> [UInt8] {
     var writer = ByteWriter(capacity: 5 + inputs.count * 128)
     writer.append(1 as UInt8)
     writer.append(UInt32(inputs.count))
     for input in inputs {
-      writer.append(UInt8((input.isComplete ? 1 : 0) | (input.size != nil ? 2 : 0)))
+      let hasGrown = status != .complete && input.base != Counts()
+      writer.append(
+        UInt8((input.isComplete ? 1 : 0) | (input.size != nil ? 2 : 0) | (hasGrown ? 4 : 0)))
       writer.append(input.checksum)
-      let counts = input.counts
-      for number in [
-        input.size ?? 0, input.bytes, counts.read, counts.imported, counts.updated, counts.skipped,
-        counts.unchanged, counts.rejected,
-      ] { writer.append(UInt64(clamping: number)) }
+      let numbers =
+        [input.size ?? 0, input.bytes] + input.counts.stored + (hasGrown ? input.base.stored : [])
+      for number in numbers { writer.append(UInt64(clamping: number)) }
       writer.append(input.path)
     }
     return writer.bytes
@@ -175,14 +185,23 @@ extension RunEntry.Input {
     self.size = flags & 2 != 0 ? size : nil
     isComplete = flags & 1 != 0
     bytes = Int(clamping: try reader.read(UInt64.self, "bytes"))
-    counts = RunEntry.Counts()
-    counts.read = Int(clamping: try reader.read(UInt64.self, "count"))
-    counts.imported = Int(clamping: try reader.read(UInt64.self, "count"))
-    counts.updated = Int(clamping: try reader.read(UInt64.self, "count"))
-    counts.skipped = Int(clamping: try reader.read(UInt64.self, "count"))
-    counts.unchanged = Int(clamping: try reader.read(UInt64.self, "count"))
-    counts.rejected = Int(clamping: try reader.read(UInt64.self, "count"))
-    counts.findFiltered()
+    counts = try RunEntry.Counts(&reader)
+    if flags & 4 != 0 { base = try RunEntry.Counts(&reader) }
     path = try reader.readText("path")
+  }
+}
+
+extension RunEntry.Counts {
+  /// The numbers that are stored; the others follow from them.
+  fileprivate var stored: [Int] { [read, imported, updated, skipped, unchanged, rejected] }
+
+  fileprivate init(_ reader: inout ByteReader) throws(DecodingFailure) {
+    read = Int(clamping: try reader.read(UInt64.self, "count"))
+    imported = Int(clamping: try reader.read(UInt64.self, "count"))
+    updated = Int(clamping: try reader.read(UInt64.self, "count"))
+    skipped = Int(clamping: try reader.read(UInt64.self, "count"))
+    unchanged = Int(clamping: try reader.read(UInt64.self, "count"))
+    rejected = Int(clamping: try reader.read(UInt64.self, "count"))
+    findFiltered()
   }
 }

@@ -10,16 +10,28 @@ import Engine
 final class RunJournal {
   private let resumes: Bool
   private let paths: [String]
+  /// The place of each path among the inputs.
+  private let places: [String: Int]
   private let table: String
   private let begun = RunJournal.now
   /// Nil until the import commits something.
   private var entry: RunEntry?
+  private var hasNothingOfEarlier = false
   /// The inputs reached so far, in order.
   private var inputs: [RunEntry.Input] = []
   /// True when the next commit must write the entry.
   private var isDue = true
   private var passedOver: [String: RunEntry.Input] = [:]
+  /// The inputs that are read from their beginning although an earlier import has read a part of them.
+  private var begunAnew: Set<String> = []
   private var batches = 0
+  /// What the last commit has of all this.
+  private var committed = (
+    entry: RunEntry?.none, inputs: 0, last: RunEntry.Input?.none, batches: 0, deleted: 0
+  )
+  /// What a publication that fails would change.
+  private var beforePublication:
+    (inputs: [RunEntry.Input], base: UInt64?, earlier: RunEntry?, firstBase: UInt64?)?
   /// The number of objects that the import has deleted.
   var deleted = 0
   /// The entry of the interrupted import that this one continues, once that is known.
@@ -39,6 +51,7 @@ final class RunJournal {
   init(_ options: ImportOptions, inputs: [String], table: String) {
     resumes = options.resume
     paths = inputs.map { PathText.shown($0) }
+    places = Dictionary(zip(paths, 0...), uniquingKeysWith: { first, _ in first })
     self.table = table
   }
 
@@ -50,10 +63,24 @@ final class RunJournal {
 
   /// Records how far an input has come.
   ///
-  /// - Parameter isFirst: whether it is the first record of the input.
-  func note(_ checkpoint: Checkpoint, of path: String, isFirst: Bool) {
-    let input = Self.input(checkpoint, path)
-    if isFirst || inputs.isEmpty { inputs.append(input) } else { inputs[inputs.count - 1] = input }
+  /// - Parameters:
+  ///   - isFirst: whether it is the first record of the input.
+  ///   - start: the checkpoint from which the input goes on; nil: it is read from its beginning.
+  func note(_ checkpoint: Checkpoint, of path: String, isFirst: Bool, from start: Checkpoint?) {
+    var input = Self.input(checkpoint, path)
+    if isFirst || inputs.isEmpty {
+      let listed = earlier?.inputs.first { $0.path == input.path }
+      if let start {
+        input.base = listed?.base ?? Self.counts(start)
+      } else {
+        begunAnew.insert(input.path)
+      }
+      inputs.append(input)
+    } else {
+      input.base = inputs[inputs.count - 1].base
+      inputs[inputs.count - 1] = input
+    }
+    inputs[inputs.count - 1].counts.subtract(input.base)
     // A later import that resumes must know which inputs belonged to this one.
     if isFirst, inputs.count <= RunEntry.mostInputs { isDue = true }
   }
@@ -63,7 +90,10 @@ final class RunJournal {
     passedOver[PathText.shown(path)] = Self.input(checkpoint, path)
   }
 
-  private static func input(_ checkpoint: Checkpoint, _ path: String) -> RunEntry.Input {
+  /// Records that an input is another one under the path of one of which an earlier import has read a part.
+  func beginAnew(_ path: String) { begunAnew.insert(PathText.shown(path)) }
+
+  private static func counts(_ checkpoint: Checkpoint) -> RunEntry.Counts {
     var counts = RunEntry.Counts()
     counts.read = checkpoint.records
     (counts.updated, counts.skipped) = (checkpoint.updated, checkpoint.skipped)
@@ -72,10 +102,17 @@ final class RunJournal {
     counts.imported =
       counts.read - counts.updated - counts.skipped - counts.unchanged - counts.rejected
       - counts.filtered
-    return RunEntry.Input(
-      path: PathText.shown(path), size: checkpoint.input.size, bytes: checkpoint.byteOffset,
-      checksum: checkpoint.checksum, isComplete: checkpoint.isComplete, counts: counts)
+    return counts
   }
+
+  private static func input(_ checkpoint: Checkpoint, _ path: String) -> RunEntry.Input {
+    RunEntry.Input(
+      path: PathText.shown(path), size: checkpoint.input.size, bytes: checkpoint.byteOffset,
+      checksum: checkpoint.checksum, isComplete: checkpoint.isComplete, counts: counts(checkpoint))
+  }
+
+  /// Records that what an interrupted import has brought is dropped: it counts no more.
+  func dropEarlier() { hasNothingOfEarlier = true }
 
   // MARK: Writing
 
@@ -84,6 +121,7 @@ final class RunJournal {
 
   /// Records that the import's changes become visible in a transaction that begins from this version.
   func rebase(on version: UInt64) {
+    beforePublication = (inputs, base, earlier, firstBase)
     base = version
     entry?.base = version
     earlier?.base = version
@@ -104,7 +142,8 @@ final class RunJournal {
   }
 
   /// Returns whether the import continues an interrupted one in this database's list, whatever has been
-  /// imported into other tables since. One that was undone is not continued.
+  /// imported into other tables since. One that was undone is not continued, nor one whose inputs were
+  /// replaced by others.
   ///
   /// - Parameter isUndisturbed: whether nothing else has changed the table since that import. Otherwise this
   ///   import is one of its own, so that it can be undone without undoing the others.
@@ -124,7 +163,11 @@ final class RunJournal {
     guard let newest = runs.last(where: isSame), newest.status != .complete else { return false }
     let parts = parts(runs, undone: UndoneRuns.find(runs, try RestoreNote.list(transaction)))
     guard let last = parts.last else { return false }
-    if try isUndisturbed(last) { earlier = last }
+    let isReplaced = last.inputs.contains { begunAnew.contains($0.path) }
+    if try !isReplaced && isUndisturbed(last) { earlier = last }
+    if hasNothingOfEarlier {
+      earlier?.forgetWork()
+    }
     if parts.count > 1 || earlier == nil { firstBase = parts[0].base }
     return earlier != nil
   }
@@ -153,13 +196,29 @@ final class RunJournal {
     try put(status, transaction)
   }
 
+  /// Records that what was noted until now is committed.
+  func commit() {
+    committed = (entry, inputs.count, inputs.last, batches, deleted)
+    beforePublication = nil
+  }
+
+  /// Forgets what was noted since the last commit: it was rolled back.
+  func rollBack() {
+    if let before = beforePublication { (inputs, base, earlier, firstBase) = before }
+    beforePublication = nil
+    (entry, batches, deleted) = (committed.entry, committed.batches, committed.deleted)
+    inputs.removeLast(inputs.count - committed.inputs)
+    if let last = committed.last { inputs[inputs.count - 1] = last }
+  }
+
   /// True when the database says that the import is running although it has ended.
   var isLeftOpen: Bool { entry.map { $0.status == .unfinished } ?? false }
 
-  /// Records the end of an import whose last transaction did not record it.
+  /// Records how an import has ended whose last transaction did not record it, or how far it has come.
   func close(_ status: RunEntry.Status, _ database: Database, _ durability: Durability) throws {
     guard isLeftOpen else { return }
     try database.write(durability: durability) { try put(status, $0) }
+    commit()
   }
 
   /// The version before the first part of the import when it has ended; of one without new records, before
@@ -216,13 +275,25 @@ final class RunJournal {
   private func fill(_ own: inout RunEntry) {
     let known = Set(inputs.map(\.path))
     let listed = earlier?.inputs ?? []
-    let before = listed.filter { !known.contains($0.path) }.map { passedOver[$0.path] ?? $0 }
+    let before = listed.filter { !known.contains($0.path) }.map { input in
+      guard var passed = passedOver[input.path] else { return input }
+      passed.base = input.base
+      passed.counts.subtract(input.base)
+      return passed
+    }
     // A number from the file may have any value.
     own.deleted = deleted + min(earlier?.deleted ?? 0, .max / 2)
     own.inputCount = paths.count
-    own.inputs = Array((before + inputs).prefix(RunEntry.mostInputs))
+    var all = before + inputs
+    if !before.isEmpty {
+      all.sort { places[$0.path, default: .max] < places[$1.path, default: .max] }
+    }
+    own.inputs = Array(all.prefix(RunEntry.mostInputs))
     own.counts = earlier?.counts ?? RunEntry.Counts()
-    for input in listed { own.counts.subtract(input.counts) }
+    // What was done before stays, so its counts do.
+    for input in listed where !begunAnew.contains(input.path) || !known.contains(input.path) {
+      own.counts.subtract(input.counts)
+    }
     for input in before + inputs { own.counts.add(input.counts) }
   }
 

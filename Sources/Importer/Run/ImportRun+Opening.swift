@@ -16,6 +16,14 @@ extension ImportRun {
     }
   }
 
+  /// Refuses to begin a database in the place of another one's lock file or copy.
+  func checkPlace() throws {
+    guard origin == nil, let reason = try Database.refusal(ofOutput: options.database) else {
+      return
+    }
+    throw ImportError.cannotCreate(path: options.database, reason: reason)
+  }
+
   /// Excludes other jobs.
   func lockJob(_ patience: inout Patience) throws -> JobLock {
     do {

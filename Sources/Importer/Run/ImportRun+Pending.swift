@@ -45,24 +45,26 @@ extension ImportRun {
             + "changed: name it too, or drop what is pending with sheaf import --abandon")
       }
       // Its earlier records must not be published with this run's.
-      report.notes.append(
-        "\(what): it is dropped, and all inputs are read anew, since \(file.name) has changed")
-      return
+      return drop(what, since: "\(file.name) has changed")
     }
     if options.truncate, let obstacle = try obstacle(memory, nil) {
-      report.notes.append("\(what): it is dropped, and all inputs are read anew, since \(obstacle)")
-      return
+      return drop(what, since: obstacle)
     }
     if options.deletesMissing, let other = try others(in: memory).first {
       // Its objects would stay although no input has them.
-      report.notes.append(
-        "\(what): it is dropped, and all inputs are read anew, since it has records of "
+      return drop(
+        what,
+        since: "it has records of "
           + "\(other.input.path.isEmpty ? "an input" : other.input.path), which is not named now")
-      return
     }
     transaction.hasPending = true
     // The table has the objects of earlier batches, from which the report counts.
     report.objectsBefore = old.objects
+  }
+
+  private mutating func drop(_ what: String, since reason: String) {
+    report.notes.append("\(what): it is dropped, and all inputs are read anew, since \(reason)")
+    transaction?.journal.dropEarlier()
   }
 
   /// The checkpoints of inputs that this run does not include.

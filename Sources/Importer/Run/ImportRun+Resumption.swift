@@ -104,13 +104,14 @@ extension ImportRun {
   /// Notes an input whose contents were imported under another path.
   mutating func noteTwin(_ file: InputFile, _ twin: Checkpoint, isLeftOut: Bool) {
     let other = twin.input.path.isEmpty ? "an input" : twin.input.path
-    note(
-      [
-        "it has the same contents as \(other), which was imported before: it was "
-          + (isLeftOut
-            ? "left out, as --same-input contents says"
-            : "imported too; --resume --same-input contents leaves such inputs out")
-      ], file)
+    let what =
+      isLeftOut
+      ? "left out, as --same-input contents says"
+      : file.canBeReadAgain
+        ? "imported too; --resume --same-input contents leaves such inputs out"
+        : "imported too, since the contents of a pipe are known at its end only; --resume --same-input "
+          + "contents leaves such an input out if it is a file"
+    note(["it has the same contents as \(other), which was imported before: it was \(what)"], file)
   }
 
   /// Notes an input that continues one that was imported under another path, which has it no more.
@@ -130,7 +131,7 @@ extension ImportRun {
     let path = rejectFiles.path(of: file.path, place)
     for (path, expected) in [
       (path, place.records), (RejectName.reasonsPath(path), place.reasons),
-    ] {
+    ] where expected > 0 {
       let present = try System.statusIfPresent(path: path)?.size ?? 0
       guard present < expected else { continue }
       note(
@@ -142,7 +143,7 @@ extension ImportRun {
   }
 
   /// Where `options.resume` continues. Never `changed`, which throws or begins at the start.
-  func find(
+  mutating func find(
     _ file: InputFile, _ opened: inout InputPlanner.Opened, _ state: TableState
   ) throws -> CheckpointComparison.Finding {
     guard options.resume, !startsOver, let memory = state.memory else { return .fresh }
@@ -165,6 +166,8 @@ extension ImportRun {
         path: file.name, reason: reason + "; send it again, without --resume")
     }
     opened = try alike(file, open(file))
+    transaction?.journal.beginAnew(file.path)
+    note(["\(reason): it is read from its beginning"], file)
     return .fresh
   }
 
@@ -223,8 +226,17 @@ extension ImportRun {
     if let other = known.first(where: { $0.isComplete && $0.given != given }) {
       return "\(name(other)) was imported without --truncate, or with other options"
     }
-    if try areComplete(memory) { return nil }
-    if let database, try known.allSatisfy(\.isComplete) && lastRun(database)?.status == .complete {
+    let last = try lastRun(database ?? transaction?.database)
+    if try areComplete(memory) {
+      // Where several have an object with one key, the order tells which one it is of. Of many inputs only
+      // the first are listed.
+      guard let last, last.inputCount == files.count,
+        last.inputs.count == min(files.count, RunEntry.mostInputs),
+        zip(last.inputs, files).contains(where: { $0.path != PathText.shown($1.path) })
+      else { return nil }
+      return "its inputs were imported in another order"
+    }
+    if database != nil, known.allSatisfy(\.isComplete) && last?.status == .complete {
       return "the last import came to its end, and its inputs are not those of now"
     }
     return try disorder(known.count, memory)

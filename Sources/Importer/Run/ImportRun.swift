@@ -79,6 +79,7 @@ struct ImportRun {
     report.batchSize = options.effectiveBatchSize
     report.isDryRun = options.dryRun
     report.publication = options.publication
+    try checkPlace()
     try rejectFiles.check()
     try checkChanges()
     // An input without a usable header must not leave an empty database either.
@@ -181,7 +182,9 @@ struct ImportRun {
         if let changes { try writeChanges(changes, database) }
         try finish(database)
       } catch {
-        transaction.rollBack()
+        // A failure here tells nothing that the first error does not tell: what `sheaf log` says of the
+        // import is then up to a second old, as after a kill.
+        try? transaction.closeAfterError()
         report.deleted = transaction.deleted
         report.bytesWritten = database.bytesWritten
         report.pending = try? pending(database)
@@ -466,7 +469,7 @@ struct ImportRun {
     }
     note(own.compactMap(\.wideningNote), file)
     for (column, state) in zip(plan.columns, writer.types.states) {
-      if state.ambiguity != nil {
+      if state.ambiguity != nil || state.hasUnclearPoints {
         note([state.noteOfAmbiguity(column.name)].compactMap(\.self), file)
       }
     }

@@ -40,7 +40,8 @@ extension Importer {
     }
     let rejects = RejectedRecords()
     for path in paths { try rejects.add(path) }
-    let verifier = RecordVerifier(table, rejects, isCancelled: options.shouldStop)
+    let verifier = RecordVerifier(
+      table, rejects, leavesOthersOut: options.columns != nil, isCancelled: options.shouldStop)
     options.onReject = { [onReject = options.onReject] reject in
       verifier.refuse(reject)
       onReject(reject)
@@ -67,7 +68,7 @@ extension RejectNamer {
       // Some may have been removed.
       while gap < 10 {
         let path = name.path(number)
-        if let status = try System.linkStatus(path: path), status.isRegular {
+        if let status = try RejectName.status(path), status.isRegular {
           if !paths.contains(path) { paths.append(path) }
           gap = 0
         } else {

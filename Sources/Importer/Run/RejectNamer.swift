@@ -53,7 +53,7 @@ struct RejectNamer {
     if options.rejects?.isEmpty == true {
       throw ImportError.invalidOption("--rejects names a file")
     }
-    for name in Set(inputs.map(name)) {
+    for name in Set(inputs.map(name)) where try !name.isTooLong() {
       for file in [name.base, RejectName.reasonsPath(name.base)] {
         if try isTaken(file) {
           throw ImportError.invalidOption(

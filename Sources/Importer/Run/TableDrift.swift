@@ -16,7 +16,7 @@ struct TableDrift {
     let chosen = options.columns ?? own
     let inTable = Set(schema.columns.map(\.name))
     let added = chosen.filter { !inTable.contains(options.renames[$0] ?? $0) }
-    let similar = Self.similar(added, schema)
+    let similar = Self.similar(added, options.renames, schema)
     let unlike = Unlike(path: path, table: table, own: chosen, schema: schema, similar: similar)
     if !options.newColumns {
       if added.count == chosen.count { throw unlike.error(hasHeader: opened.hasHeader) }
@@ -37,7 +37,8 @@ struct TableDrift {
     for name in added {
       guard let other = similar[name] else { continue }
       notes.append(
-        "column '\(name)' is added beside the table's column '\(other)', whose name differs in case or "
+        "column '\(options.renames[name] ?? name)' is added beside the table's column '\(other)', whose name "
+          + "differs in case or "
           + "blanks only; if they are the same: \(Self.rename([(name, other)]))")
     }
     let present = Set(own.map { options.renames[$0] ?? $0 } + opened.added.names)
@@ -47,7 +48,9 @@ struct TableDrift {
     }
     if !missing.isEmpty {
       notes.append(
-        "the input does not have the table's \(Self.columns(missing.map(\.name))): new objects get "
+        "the input does not have the table's \(Self.columns(missing.map(\.name))): "
+          + (options.conflictPolicy == .replace
+            ? "new and replaced objects get " : "new objects get ")
           + (missing.allSatisfy { $0.default == nil }
             ? "null there"
             : missing.allSatisfy { $0.default != nil }
@@ -97,12 +100,14 @@ struct TableDrift {
     throw unlike.width(count, width)
   }
 
-  /// For some names, the columns of the table whose names differ only in case and blanks.
-  private static func similar(_ names: [String], _ schema: TableSchema) -> [String: String] {
+  /// For some columns of the input, those of the table whose names differ only in case and blanks.
+  private static func similar(
+    _ names: [String], _ renames: [String: String], _ schema: TableSchema
+  ) -> [String: String] {
     if names.isEmpty { return [:] }
     let known = Dictionary(schema.columns.map { (folded($0.name), $0.name) }) { first, _ in first }
     var similar: [String: String] = [:]
-    for name in names { similar[name] = known[folded(name)] }
+    for name in names { similar[name] = known[folded(renames[name] ?? name)] }
     return similar
   }
 

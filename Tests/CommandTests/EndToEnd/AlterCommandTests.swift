@@ -258,6 +258,20 @@ import Testing
     #expect(none.errorText.contains("'x'"))
   }
 
+  /// A default is replaced together with the type that the old one does not have.
+  @Test func defaultsOfOtherTypes() throws {
+    let bench = try load("id,p\n1,2\n", "--key", "id", "--types", "p:text")
+    _ = try alter(bench, "--default", "p=x")
+    try bench.run(["alter", bench.database, "--type", "p:int"], status: .usage)
+    try bench.run(
+      ["alter", bench.database, "--type", "p:int", "--default", "p=y"], status: .usage)
+    let report = try alter(bench, "--type", "p:int", "--default", "p=5")
+    #expect(report["changes"].count == 2)
+    try bench.run(
+      ["import", "-", "--into", bench.database, "--table", "t", "--quiet"], input: "id\n2\n")
+    #expect(try bench.export() == "id,p\n1,2\n2,5\n" && types(bench)["p"] == "int")
+  }
+
   /// A table that a program has declared cannot be changed.
   @Test func declaredTables() throws {
     let bench = try Workbench()

@@ -128,6 +128,131 @@ import Testing
     #expect(try runs(bench).map { $0["deleted"].int } == [0, 50, 50, 50, 50])
   }
 
+  @Test("sheaf log has all that an import with an error has committed")
+  func failedRuns() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", users("a", 1...40) + "41,x,y,z\n")
+    try bench.run(words(bench, "a.csv") + ["--batch-size", "10"], status: .dataRefused)
+    let failed = try #require(try runs(bench).last)
+    #expect(failed["status"].text == "unfinished")
+    #expect(failed["imported"].int == 40 && failed["batches"].int == 4)
+    #expect(failed["inputs"][0]["read"].int == 40 && failed["inputs"][0]["complete"].bool == false)
+    let newest = try bench.report(["info", bench.database])["version"].int
+    #expect(failed["version"].int == newest)
+  }
+
+  /// Another file comes under the name of one whose import has failed: that is an import of its own, which
+  /// can be undone by itself. Its changes begin before both, since nobody has had those of the first.
+  @Test func anotherDeliveryUnderTheName() throws {
+    let bench = try Workbench()
+    try bench.write("zero.csv", users("0", 1...10))
+    _ = try bench.report(words(bench, "zero.csv") + ["--keep-versions", "9"])
+    let more = ["--batch-size", "10", "--keep-versions", "9", "--resume"]
+    try bench.write("a.csv", users("a", 11...30) + "31,x,y,z\n")
+    try bench.run(words(bench, "a.csv") + more, status: .dataRefused)
+    try bench.write("a.csv", users("b", 21...35))
+    _ = try bench.report(words(bench, "a.csv") + more + ["--changes", bench.path("c.csv")])
+    let all = try runs(bench)
+    #expect(all.map { $0["status"].text } == ["complete", "unfinished", "complete"])
+    #expect(all.map { $0["imported"].int } == [10, 20, 5])
+    #expect(all.map { $0["updated"].int } == [0, 0, 10])
+    #expect(try bench.text("c.csv").split(separator: "\n").count == 25)
+    try bench.run(["undo", bench.database])
+    #expect(try bench.export() == users("0", 1...10) + users("a", 11...30).dropFirst(8))
+  }
+
+  /// Each import of a file that grows counts the new records only, also when it ends by an error and goes on.
+  @Test func grownFiles() throws {
+    let bench = try Workbench()
+    func grow(_ ids: ClosedRange<Int>, _ more: String = "") throws {
+      let text = try bench.names().contains("a.csv") ? bench.text("a.csv") : "id,v\n"
+      try bench.write("a.csv", text + ids.map { "\($0),x\n" }.joined() + more)
+    }
+    let words = [
+      "import", bench.path("a.csv"), "--into", bench.database, "--table", "t", "--resume",
+      "--batch-size", "5",
+    ]
+    try grow(1...10)
+    _ = try bench.report(words)
+    try grow(11...15)
+    let report = try bench.report(words)
+    expectSame(try #require(try runs(bench).last), report)
+    #expect(try runs(bench).map { $0["imported"].int } == [10, 5])
+    try grow(16...36, "37,x,y\n")
+    try bench.run(words, status: .dataRefused)
+    #expect(try runs(bench).map { $0["imported"].int } == [10, 5, 20])
+    _ = try bench.report(words + ["--max-rejects", "1"])
+    let all = try runs(bench)
+    #expect(all.map { $0["imported"].int } == [10, 5, 21])
+    #expect(all.map { $0["read"].int } == [10, 5, 22])
+    #expect(all[2]["inputs"][0]["read"].int == 22)
+  }
+
+  /// What is dropped before it was published does not count.
+  @Test(arguments: [["--publish", "end"], ["--delete-missing", "--max-deletes", "unlimited"]])
+  func droppedBeforePublication(more: [String]) throws {
+    let bench = try Workbench()
+    try bench.write("z.csv", users("z", 1...3))
+    _ = try bench.report(words(bench, "z.csv"))
+    let words = words(bench, "a.csv") + ["--batch-size", "10", "--resume"] + more
+    try bench.write("a.csv", users("a", 101...120) + "b,a,d,x\n")
+    try bench.run(words, status: .dataRefused)
+    try bench.write("a.csv", users("b", 101...130))
+    let report = try bench.report(words)
+    let all = try runs(bench)
+    #expect(all.count == 2 && all[1]["status"].text == "complete")
+    #expect(all[1]["imported"].int == 30 && report["imported"].int == 30)
+    #expect(all[1]["read"].int == 30)
+  }
+
+  /// An input of which nothing came counts what it had brought before, once; the list has their order.
+  @Test func begunAnewInVain() throws {
+    let bench = try Workbench()
+    try bench.write("z.csv", users("z", 1...50))
+    _ = try bench.report(words(bench, "z.csv"))
+    let words = words(bench, "a.csv", "b.csv") + ["--batch-size", "10", "--resume"]
+    try bench.write("a.csv", users("a", 101...110))
+    try bench.write("b.csv", users("b", 201...220) + "b,a,d,x\n")
+    try bench.run(words, status: .dataRefused)
+    try bench.write("a.csv", users("a", 101...115))
+    try bench.write("b.csv", "id,name\nq,w,e,r\n")
+    try bench.run(words, status: .dataRefused)
+    let last = try #require(try runs(bench).last)
+    #expect(last["imported"].int == 35 && last["read"].int == 35)
+    #expect(
+      (0..<2).map { last["inputs"][$0]["path"].text } == ["a.csv", "b.csv"].map(bench.path))
+  }
+
+  /// The import has come to its end, although the compaction after it has not.
+  @Test func failuresAfterTheEnd() throws {
+    let bench = try Workbench()
+    try bench.write("b.csv", users("b", 1...10))
+    _ = try bench.report(words(bench, "b.csv"))
+    try bench.write("a.csv", users("a", 11...20))
+    try bench.write("t.sheaf-temporary", "my own")
+    let result = try SheafProcess.run(
+      words(bench, "a.csv", "b.csv") + ["--resume", "--compact", "always"])
+    #expect(result.status == 73)
+    try System.remove(bench.path("t.sheaf-temporary"))
+    #expect(try runs(bench).map { $0["status"].text } == ["complete", "complete"])
+  }
+
+  /// A deletion that was refused and is repeated reads all inputs again: the counts are those of both.
+  @Test func deletionsThatGoOn() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", users("a", 1...50))
+    _ = try bench.report(words(bench, "a.csv"))
+    try bench.write("b.csv", users("a", 21...90))
+    let more = ["--delete-missing", "--resume", "--max-deletes"]
+    try bench.run(words(bench, "b.csv") + more + ["10"], status: .dataRefused)
+    _ = try bench.report(words(bench, "b.csv") + more + ["50"])
+    let all = try runs(bench)
+    #expect(all.map { $0["status"].text } == ["complete", "complete"])
+    #expect(all.map { $0["imported"].int } == [50, 40])
+    #expect(all[1]["unchanged"].int == 100 && all[1]["deleted"].int == 20)
+    #expect(all[1]["read"].int == 140)
+  }
+
   #if DEBUG
     /// A killed and resumed import is logged as one run with the counts of both; the version before it
     /// is kept once.

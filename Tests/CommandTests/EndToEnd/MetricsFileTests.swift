@@ -119,6 +119,45 @@ import Testing
     #expect(text.split(separator: "\n").count { $0.hasPrefix("sheaf_last_run_exit_status") } == 1)
   }
 
+  @Test("Jobs that share a metrics file keep each other's lines")
+  func jobsAtOnce() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,v\n1,a\n2,b\n")
+    func words(_ job: Int, _ input: String) -> [String] {
+      ["import", input, "--into", bench.path("\(job).sheaf"), "--table", "t", "--quiet"]
+        + ["--metrics-file", bench.path("sheaf.prom")]
+    }
+    // The first has looked at the file before the others write it, and writes it after them.
+    let first = try SheafProcess(words(0, "-"))
+    try first.send("id,v\n1,a\n")
+    first.waitWhile { !bench.names().contains { $0.hasPrefix(".sheaf-output") } }
+    let others = try (1..<8).map { try SheafProcess(words($0, bench.path("in.csv"))) }
+    for process in others { #expect(process.finish().status == 0) }
+    #expect(first.finish().status == 0)
+    for job in 0..<8 {
+      let samples = try samples(bench, bench.path("\(job).sheaf"))
+      #expect(samples["import sheaf_last_run_imported"] == (job == 0 ? 1 : 2), "\(job)")
+    }
+    #expect(!bench.names().contains { $0.hasPrefix(".sheaf-output") })
+  }
+
+  @Test("What others have put there during a run is not replaced, and the work counts as done")
+  func replacedMeanwhile() throws {
+    let bench = try Workbench()
+    let process = try SheafProcess(
+      [
+        "import", "-", "--into", bench.database, "--quiet", "--metrics-file",
+        bench.path("sheaf.prom"),
+      ])
+    try process.send("id,v\n1,a\n")
+    process.waitWhile { !bench.names().contains { $0.hasPrefix(".sheaf-output") } }
+    try bench.write("sheaf.prom", "other 1\n")
+    let result = process.finish()
+    #expect(result.status == 73, "\(result.errorText)")
+    #expect(result.errorText.contains("everything is committed: do not run the import again"))
+    #expect(try bench.text("sheaf.prom") == "other 1\n")
+  }
+
   @Test("A metrics file does not replace a file of others")
   func whatIsRefused() throws {
     let bench = try Workbench()

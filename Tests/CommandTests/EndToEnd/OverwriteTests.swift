@@ -24,6 +24,19 @@ import Testing
 
   private func mode(_ path: String) throws -> UInt32 { try System.status(path: path).permissions }
 
+  @Test("No database is begun in the place of another one's own files")
+  func databasesInPlaces() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "a\n1\n")
+    try bench.run(["import", bench.path("in.csv"), "--into", bench.database])
+    for suffix in ["-lock", "-temporary"] {
+      let result = try bench.run(
+        ["import", bench.path("in.csv"), "--into", bench.database + suffix], status: .cannotCreate)
+      #expect(result.errorText.contains("it is the place of "), "\(result.errorText)")
+    }
+    #expect(bench.names() == ["in.csv", "t.sheaf"])
+  }
+
   @Test("An output replaces an earlier file, and keeps its permissions")
   func anEarlierFileKeepsItsPermissions() throws {
     let bench = try filled()

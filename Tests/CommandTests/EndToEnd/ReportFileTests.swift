@@ -187,11 +187,41 @@ import Testing
         #expect(last["error"].text.map { $0 + "\n" }?.hasSuffix(told) == true)
       }
       #expect(try bench.export("--no-header").split(separator: "\n").count == 4)
+      // What was there of a line that did not fit is taken back.
+      if let disk = try SmallDisk(kilobytes: 16) {
+        let file = disk.path + "/runs.jsonl"
+        let earlier =
+          #"{"command":"import","pad":"\#(String(repeating: "x", count: 3900))"}"# + "\n"
+        try earlier.write(toFile: file, atomically: false, encoding: .utf8)
+        try disk.fill()
+        try bench.run(
+          ["import", bench.path("in.csv"), "--into", bench.database, "--report-file", file],
+          status: .cannotCreate)
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == earlier)
+      }
       let compacted = try Shelled.run("compact \(bench.database) > /dev/full")
       #expect(compacted.status == 73)
       #expect(compacted.errorText.hasSuffix("but the file is compacted\n"))
     }
   #endif
+
+  /// A power cut may leave half a line. It is not taken for a part of the next.
+  @Test func halfALine() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,n\n1,a\n")
+    try bench.write("runs.jsonl", #"{"command":"imp"#)
+    for _ in 0..<2 {
+      try bench.run(
+        ["import", bench.path("in.csv"), "--into", bench.database] + [
+          "--report-file", bench.path("runs.jsonl"),
+        ])
+    }
+    let lines = try bench.text("runs.jsonl").split(
+      separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count == 4 && lines[0] == #"{"command":"imp"# && lines[3].isEmpty)
+    #expect(
+      lines[1].hasPrefix(#"{"command":"import""#) && lines[2].hasPrefix(#"{"command":"import""#))
+  }
 
   /// Jobs that end at the same time append to one file, and no line is lost.
   @Test func manyJobsAtOnce() throws {

@@ -50,6 +50,41 @@ import Testing
     #expect(line.contains("note"), "\(line)")
   }
 
+  /// The contents of a pipe are known at its end: it is imported, and the note does not advise what was
+  /// given.
+  @Test func equalContentsOfAPipe() throws {
+    let bench = try Workbench()
+    try bench.write("1.csv", "a\n1\n2\n")
+    try bench.run(words(bench, "1.csv"))
+    let piped = try bench.report(
+      ["import", "-", "--into", bench.database, "--table", "t", "--resume"] + [
+        "--same-input", "contents",
+      ], input: "a\n1\n2\n")
+    #expect(piped["read"].int == 2)
+    #expect(piped["notes"][0].text?.contains("leaves such an input out if it is a file") == true)
+  }
+
+  /// With a key and updates the whole file is read again, and the report says why.
+  @Test("A file that has changed since it was imported is read again, and noted")
+  func changedFiles() throws {
+    let bench = try Workbench()
+    let keyed = ["--resume", "--key", "id", "--on-conflict", "update"]
+    try bench.write("1.csv", "id,v\n1,a\n2,b\n")
+    #expect(try bench.report(words(bench, "1.csv", more: keyed))["notes"].count == 0)
+    #expect(try bench.report(words(bench, "1.csv", more: keyed))["notes"].count == 0)
+    for text in ["id,v\n1,a\n", "id,v\n1,c\n2,b\n"] {
+      try bench.write("1.csv", text)
+      for more in [[], ["--same-input", "contents"]] {
+        let report = try bench.report(words(bench, "1.csv", more: keyed + more))
+        if more.isEmpty {
+          let note = try #require(report["notes"][0].text)
+          #expect(note.hasSuffix(": it is read from its beginning"), "\(note)")
+        }
+      }
+    }
+    #expect(try bench.export("--no-header") == "1,c\n2,b\n")
+  }
+
   /// A log that has grown and is rotated before the next run, in the ways of logrotate.
   @Test(
     "A log that has grown and was renamed goes on where it ended",

@@ -98,6 +98,40 @@ import Testing
     #expect(try load("d.csv", more: ["--batch-size", "1"]) == "4 5 6")
   }
 
+  @Test("With --resume the inputs make the table in their order")
+  func resumedInAnotherOrder() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "id,v\n1,a\n2,a\n")
+    try bench.write("b.csv", "id,v\n2,b\n3,b\n")
+    let more = ["--key", "id", "--on-conflict", "update", "--truncate", "--resume"]
+    for (names, value, read) in [
+      (["a.csv", "b.csv"], "b", 4), (["a.csv", "b.csv"], "b", 0), (["b.csv", "a.csv"], "a", 4),
+      (["b.csv", "a.csv"], "a", 0),
+    ] {
+      let words =
+        ["import"] + names.map(bench.path) + ["--into", bench.database, "--table", "t"] + more
+      #expect(try bench.report(words)["read"].int == read)
+      #expect(
+        try bench.run(["query", bench.database, "id == 2 and v == '\(value)'", "--count"])
+          .outputText == "1\n")
+    }
+  }
+
+  @Test("With --resume many inputs make the table in their order")
+  func manyInAnotherOrder() throws {
+    let bench = try Workbench()
+    let names = (1...101).map { "\($0).csv" }
+    for name in names { try bench.write(name, "id,v\n1,\(name)\n") }
+    for (order, last) in [(names, "101.csv"), (names.reversed(), "1.csv")] {
+      let words =
+        ["import"] + order.map(bench.path) + ["--into", bench.database, "--table", "t"]
+        + ["--key", "id", "--on-conflict", "update", "--truncate", "--resume"]
+      #expect(try bench.report(words)["read"].int == 101)
+      #expect(try bench.export("--no-header") == "1,\(last)\n")
+      #expect(try bench.report(words)["read"].int == 0)
+    }
+  }
+
   @Test("With --resume the table is emptied of what a killed import has with other options")
   func resumedOnlyWithTheSameOptions() throws {
     let bench = try Workbench()

@@ -182,6 +182,29 @@ import Testing
       ["verify", bench.path("none.sheaf"), bench.path("in.csv")], status: .inputMissing)
   }
 
+  /// A column that no input has, such as the moment of the import, is left out by naming the others.
+  @Test("Columns can be left out", arguments: [[], ["--key", "id"]])
+  func chosenColumns(key: [String]) throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,v\n1,a\n2,b\n\(key.isEmpty ? 2 : 3),b\n")
+    try bench.run(
+      ["import", bench.path("in.csv"), "--into", bench.database, "--table", "t", "--quiet"]
+        + ["--set", "at={now}", "--record-number"] + key)
+    let numbered = ["--record-number", "--columns", "id,v"]
+    #expect(
+      try bench.report(["verify", bench.database, bench.path("in.csv")] + numbered)["found"].int
+        == 3)
+    try bench.write("in.csv", "id,v\n1,a\n2,b\n4,b\n")
+    let result = try SheafProcess.run(
+      ["verify", bench.database, bench.path("in.csv"), "--report", "json"] + ["--columns", "id,v"])
+    #expect(result.status == 65)
+    #expect(try Report(result.output)["missing"].int == 1)
+    // Without the list, what the inputs do not have is null in an object without a key.
+    let whole = try SheafProcess.run(
+      ["verify", bench.database, bench.path("in.csv"), "--report", "json"])
+    #expect(try Report(whole.output)["missing"].int == (key.isEmpty ? 3 : 1))
+  }
+
   @Test("The receipt has the counts and the hash of each input")
   func theReceipt() throws {
     let bench = try imported(rows, "--key", "id", "--keep-versions", "2")

@@ -50,9 +50,34 @@ import Testing
     let renamed = try other.importCSV("id,Price,name\n3,4,c\n") { $0.renames = ["Price": "price"] }
     #expect(renamed.notes == [])
     #expect(try other.exportText() == "id,price,name\n1,2,a\n2,3,b\n3,4,c\n")
+    // Only the name that it gets may be like another one.
+    let costs = try self.folder()
+    let away = try costs.importCSV("id,price,name\n3,4,c\n") { $0.renames = ["price": "cost"] }
+    #expect(
+      notes(away, costs) == [
+        "the table does not have the column 'cost' yet: it is added",
+        "the input does not have the table's column 'price': new objects get null there",
+      ])
+    let like = try costs.importCSV("id,price,name\n3,4,c\n") { $0.renames = ["price": "Name"] }
+    #expect(
+      notes(like, costs)[0]
+        == "column 'Name' is added beside the table's column 'name', whose name differs "
+        + "in case or blanks only; if they are the same: --rename price:name")
     // A column that is left out by an option is not missing.
     let chosen = try other.importCSV("id,price,name\n4,5,d\n") { $0.columns = ["id", "name"] }
     #expect(chosen.notes == [])
+  }
+
+  @Test("Objects that are replaced lose what the input does not have, and the note says so")
+  func replaced() throws {
+    let folder = try ImportFolder()
+    _ = try folder.importCSV("id,price\n1,2\n2,3\n") { $0.keys = ["id"] }
+    let report = try folder.importCSV("id\n1\n") { $0.conflictPolicy = .replace }
+    #expect(
+      notes(report, folder) == [
+        "the input does not have the table's column 'price': new and replaced objects get null there"
+      ])
+    #expect(try folder.exportText() == "id,price\n1,\n2,3\n")
   }
 
   @Test("Later numbers mean what they would mean in one file with the table's whole numbers")
