@@ -19,6 +19,7 @@ final class MetricsFile {
 
   static let suffix = ".prom"
   private static let mark = "# HELP sheaf_"
+  private static let lockSeconds = 5.0
   private static let lastSuccess = "sheaf_last_success_timestamp_seconds"
 
   /// Creates the temporary file at once, so that a folder without write permission is found before the work.
@@ -142,13 +143,19 @@ final class MetricsFile {
     }
   }
 
-  /// The present file, locked; nil when there is none.
-  private static func held(_ path: String) throws(SystemError) -> Int32? {
+  /// The present file, locked; nil when there is none. A job that is stopped may have it locked for ever.
+  private static func held(_ path: String) throws -> Int32? {
+    var patience = Patience(seconds: lockSeconds)
     while let descriptor = try open(path) {
-      do throws(SystemError) {
-        _ = try System.lock(descriptor, .exclusive, at: 0, length: 1, wait: true, path: path)
+      do {
+        while try !System.lock(descriptor, .exclusive, at: 0, length: 1, wait: false, path: path) {
+          try patience.pause { "" }
+        }
         let locked = try System.status(descriptor, path: path).inode
         if try System.linkStatus(path: path)?.inode == locked { return descriptor }
+      } catch is Patience.Refusal {
+        System.close(descriptor)
+        throw CommandError(.cannotCreate, "\(path): another process has it locked")
       } catch {
         System.close(descriptor)
         throw error

@@ -209,17 +209,15 @@ final class RunLog {
     ]
     // A `SystemError` becomes an input/output error.
     let line = JSONValue.object(members).line
-    // Other jobs wait meanwhile, where the file system has locks.
-    let isLocked = try? System.lock(
-      file.descriptor, .exclusive, at: 0, length: 1, wait: true, path: file.path)
+    let isLocked = Self.lock(file)
     defer {
       if isLocked == true {
         _ = try? System.lock(
           file.descriptor, .none, at: 0, length: 1, wait: false, path: file.path)
       }
     }
-    // It need not be readable.
-    let end = (try? Self.end(of: file)) ?? nil
+    // While another job writes, nothing tells where its line ends. The file need not be readable.
+    let end = isLocked == false ? nil : (try? Self.end(of: file)) ?? nil
     let text = end?.isWhole == false ? [UInt8(ascii: "\n")] + line : line
     do {
       try text.withUnsafeBytes { try System.write(file.descriptor, $0, path: file.path) }
@@ -230,6 +228,22 @@ final class RunLog {
   }
 
   // MARK: Half lines
+
+  /// Makes other jobs wait. Nil where the file system has no locks; false when another job is stopped, or
+  /// waits for its disk: its line is not waited for.
+  private static func lock(_ file: (path: String, descriptor: Int32)) -> Bool? {
+    var patience = Patience(seconds: 1)
+    do {
+      while try !System.lock(
+        file.descriptor, .exclusive, at: 0, length: 1, wait: false, path: file.path)
+      {
+        try patience.pause { "" }
+      }
+      return true
+    } catch {
+      return error is Patience.Refusal ? false : nil
+    }
+  }
 
   /// Where a line is appended, and whether the one before it ends there: a full disk or a power cut may have
   /// left half a line. Nil for what is not a file, and for one that was renamed.

@@ -158,6 +158,28 @@ import Testing
     #expect(try bench.text("sheaf.prom") == "other 1\n")
   }
 
+  @Test("A job that is stopped, and has the files of others locked, holds none up for ever")
+  func lockedByOthers() throws {
+    let bench = try Workbench()
+    try bench.write("in.csv", "id,v\n1,a\n")
+    let words = words(bench, "--report-file", bench.path("runs.jsonl"))
+    try bench.run(words)
+    let paths = ["sheaf.prom", "runs.jsonl"].map(bench.path)
+    let held = try paths.map { try System.open($0, .readWrite) }
+    defer { held.forEach { System.close($0) } }
+    for (descriptor, path) in zip(held, paths) {
+      #expect(
+        try System.lock(descriptor, .exclusive, at: 0, length: 1, wait: false, path: path))
+    }
+    let before = try bench.text("sheaf.prom")
+    let result = try bench.run(words, status: .cannotCreate)
+    #expect(result.errorText.contains("sheaf.prom: another process has it locked"))
+    #expect(result.errorText.contains("everything is committed: do not run the import again"))
+    #expect(try bench.text("sheaf.prom") == before)
+    let lines = try bench.text("runs.jsonl").split(separator: "\n")
+    #expect(lines.count == 2 && lines[1].contains("\"exitStatus\":73"))
+  }
+
   @Test("A metrics file does not replace a file of others")
   func whatIsRefused() throws {
     let bench = try Workbench()
