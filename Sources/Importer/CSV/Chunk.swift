@@ -113,7 +113,8 @@ package final class Chunk: @unchecked Sendable {
 
   /// Moves the input and the unescaped fields to memory of the chunk's own, with space after them.
   ///
-  /// Only the chunk's parser calls it, once, after parsing: pointers into the chunk become invalid.
+  /// Only the chunk's parser calls it, after parsing: pointers into the chunk become invalid, and so do spans
+  /// that are not passed.
   ///
   /// - Parameters:
   ///   - count: the bytes of the space.

@@ -31,13 +31,14 @@ struct ColumnNotation {
   ///   - isKey: whether it is the primary key, which is compared by its spelling and so has no notation.
   ///   - sample: the values of the first records.
   ///   - stored: the existing column, if it has values or a fixed type.
+  ///   - unused: the existing column otherwise.
   ///   - isCompared: whether a rule compares it, so that later values do not change its type.
   ///   - server: what the first records show, if the type is that of a server's column.
   /// - Throws: `ImportError.invalidOption`.
   init(
     _ name: String, _ options: ImportOptions, delimiter: UInt8, isKey: Bool,
-    sample known: FieldSample.ColumnSample, stored: Column? = nil, isCompared: Bool = false,
-    server: ServerSpelling? = nil
+    sample known: FieldSample.ColumnSample, stored: Column? = nil, unused: Column? = nil,
+    isCompared: Bool = false, server: ServerSpelling? = nil
   ) throws(ImportError) {
     let sample = known.fields
     let numbers = try Self.numbers(options)
@@ -47,7 +48,7 @@ struct ColumnNotation {
     let told = try Self.formats(own.isEmpty ? options.dateFormats.filter { $0.column == nil } : own)
     let finder = NotationFinder(
       toldFormats: told, toldNumbers: numbers, hasNoThousands: options.hasNoThousands,
-      delimiter: delimiter)
+      delimiter: delimiter, storedDoubles: stored?.plainDoubles ?? [])
     switch options.types {
     case .text: strictType = own.isEmpty ? .text : nil
     case .infer: break
@@ -62,11 +63,7 @@ struct ColumnNotation {
       try strictType == nil ? spelling.check(sample, stored) : spelling.checkOrder(sample, stored)
     }
     if isKey {
-      guard own.isEmpty else {
-        throw .invalidOption(
-          "column '\(name)' is the key, which is compared as it is spelled: leave out its "
-            + "--date-format")
-      }
+      guard own.isEmpty else { throw Self.formattedKey(name) }
       keepsText =
         TelephoneNumber.areThese(sample)
         || sample.contains { $0.withUnsafeBytes(\.hasBlanksAround) }
@@ -100,9 +97,17 @@ struct ColumnNotation {
       if candidates.isEmpty { hint = Self.hint(name, sample, stored: stored?.type) }
     }
     guard isCompared, strictType == nil else { return }
+    // A column without a value stays what it is.
+    let before = stored?.reading ?? (sample.allSatisfy(\.isEmpty) ? unused?.reading : nil)
     let found = missing?.reading ?? finder.reading(sample, refusesPoints: refusesPoints) ?? .text
-    isGuessedText = stored == nil && !keepsText && found == .text
-    keep(stored?.reading ?? (keepsText ? .text : found), name)
+    isGuessedText = before == nil && !keepsText && found == .text
+    keep(before ?? (keepsText ? .text : found), name)
+  }
+
+  private static func formattedKey(_ name: String) -> ImportError {
+    .invalidOption(
+      "column '\(name)' is the key, which is compared as it is spelled: leave out its --date-format"
+    )
   }
 
   /// Takes what the first records show beside the type.
@@ -139,6 +144,12 @@ struct ColumnNotation {
     var kept = self
     kept.candidates = candidates.filter { $0.meaning == meaning }
     return kept
+  }
+
+  /// Takes bools and moments as values of a query, which are spelled canonically for a column without a
+  /// notation.
+  mutating func takeQueried(_ type: ColumnType) {
+    if [.bool, .dateTime].contains(type), strictType == type { strictNotation = nil }
   }
 
   /// The column as text, whatever its values look like.
@@ -387,7 +398,7 @@ extension ColumnTypes.State {
     isKnown = !classes.isEmpty
     knownType = isKnown ? column.type : nil
     if classes.isEmpty {
-      (classes, sampled) = (found, found)
+      (classes, sampled, unused) = (found, found, column.reading)
       return
     }
     if column.notation != nil || !column.type.hasClasses {
@@ -433,6 +444,9 @@ extension ColumnTypes.State {
 }
 
 extension Column {
+  /// The class of its doubles; none if they have a notation.
+  var plainDoubles: TypeSet { notation == nil && type == .double ? `class` : [] }
+
   /// The class of its values, by its type.
   var `class`: TypeSet {
     if notation != nil { return .text }

@@ -29,6 +29,8 @@ struct ColumnTypes: Sendable, Equatable {
     var isKnown = false
     /// The type in the table.
     var knownType: ColumnType?
+    /// The reading in the table of a column without a value, which it keeps as long as it has none.
+    var unused: Reading?
     /// Line of the first value that widened the type after the sample.
     var widenedAt: Int?
     var nulls = 0
@@ -44,7 +46,7 @@ struct ColumnTypes: Sendable, Equatable {
       return ImportReport.Widening(from: from, to: type, line: line)
     }
 
-    /// The column's type; text while all values are null.
+    /// The column's type; while all values are null, that of the table, or text.
     var type: ColumnType { reading.type }
 
     /// How the column's spellings are read.
@@ -53,7 +55,7 @@ struct ColumnTypes: Sendable, Equatable {
       let plain = classes.inferredType ?? .text
       if plain != .text, plain != .double || !refusesPoints { return Reading(plain) }
       // A column without a value has no notation yet.
-      if classes.isEmpty { return .text }
+      if classes.isEmpty { return unused ?? .text }
       let fits = zip(candidates, fitting).filter(\.1).map(\.0)
       guard let first = fits.first, fits.allSatisfy({ $0.meaning == first.meaning }) else {
         return .text

@@ -38,16 +38,17 @@ struct DecimalMarks {
   ///   - reader: how the column would be read alone.
   ///   - sample: its first values.
   ///   - stored: the table's column, if it has values or a fixed type.
-  ///   - isKey: whether it is in the primary key, which is compared by its spelling.
+  ///   - hasPoints: whether its points are decimal ones, as in a query, or mean nothing, as in the primary
+  ///     key, which is compared by its spelling.
   /// - Complexity: O(1).
   mutating func add(
-    _ reader: ColumnNotation, _ sample: [[UInt8]], stored: Column?, isKey: Bool
+    _ reader: ColumnNotation, _ sample: [[UInt8]], stored: Column?, hasPoints: Bool
   ) {
-    found.append(Self.evidence(reader, sample, stored, isKey: isKey))
+    found.append(Self.evidence(reader, sample, stored, hasPoints: hasPoints))
   }
 
   private static func evidence(
-    _ reader: ColumnNotation, _ sample: [[UInt8]], _ stored: Column?, isKey: Bool
+    _ reader: ColumnNotation, _ sample: [[UInt8]], _ stored: Column?, hasPoints: Bool
   ) -> Evidence {
     if reader.isTypeTold || reader.keepsText { return .none }
     if hasDecimalComma(stored?.notation) { return .comma }
@@ -60,7 +61,7 @@ struct DecimalMarks {
       }
       // What the table has there decides what points mean.
       let isOpen = stored.map { $0.type == .int && $0.notation == nil } ?? true
-      return .values(values ?? sample, hasPoints: isKey || !isOpen || reader.isToldNumbers)
+      return .values(values ?? sample, hasPoints: hasPoints || !isOpen || reader.isToldNumbers)
     }
     guard readings.allSatisfy({ [.int, .double, .decimal].contains($0.type) }) else { return .none }
     // What amounts mean is found alone.
@@ -124,23 +125,34 @@ struct DecimalMarks {
   ///
   /// - Parameter isNew: whether the table lacks it, or has no values of it.
   func settled(_ reader: ColumnNotation, at position: Int, isNew: Bool) -> ColumnNotation {
-    if isUnclear(at: position) {
+    switch doubt(at: position) {
+    case .points:
       return isNew
         ? reader.asText(hint: "it is text, since \(Self.doubt(where: "columns"))")
         : reader.doubtingPoints(hasSome: true)
-    }
-    // A later value may have a point.
-    if hasCommas, !hasPoints, case .noPoint = found[position] {
-      return reader.doubtingPoints(hasSome: false)
+    case .laterPoints: return reader.doubtingPoints(hasSome: false)
+    case .none: break
     }
     guard hasPoints != hasCommas, case .openComma = found[position] else { return reader }
     return reader.keeping(meaning: hasPoints ? 0 : 1)
   }
 
-  /// Whether the points of a column may stand between thousands, since other columns have decimal commas.
-  func isUnclear(at position: Int) -> Bool {
-    if hasPoints || !hasCommas { return false }
-    return if case .openPoint = found[position] { true } else { false }
+  /// The points of a column that may stand between thousands, since other columns have decimal commas.
+  enum Doubt {
+    case none
+    /// Those of the first values.
+    case points
+    /// Those of later values; the first have none.
+    case laterPoints
+  }
+
+  func doubt(at position: Int) -> Doubt {
+    if hasPoints || !hasCommas { return .none }
+    return switch found[position] {
+    case .openPoint: .points
+    case .noPoint: .laterPoints
+    case .none, .point, .comma, .openComma, .values: .none
+    }
   }
 
   /// The columns whose points stand before three digits, in an input that does not show what they mean.

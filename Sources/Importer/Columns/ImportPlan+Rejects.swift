@@ -5,6 +5,9 @@ extension ImportPlan {
   /// True when some spelling is null.
   var hasNulls: Bool { !nulls.isEmpty || columns.contains { $0.missing != nil } }
 
+  /// True when values of a query are spelled anew.
+  var respells: Bool { columns.contains { $0.spelling != nil } }
+
   /// Returns whether a column of the key was given another type than text.
   func isTyped(key column: Int) -> Bool {
     guard let type = columns[column].strictType else { return false }

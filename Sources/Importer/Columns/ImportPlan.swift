@@ -12,6 +12,8 @@ struct ImportPlan: Sendable {
     let strictType: ColumnType?
     /// How its values are spelled; nil for canonical spellings.
     var strictNotation: Notation? = nil
+    /// How the values of a query are spelled for it; nil: as they are.
+    var spelling: QuerySpelling? = nil
     /// Its spellings of null, and the reading of the other values.
     var missing: MissingValues? = nil
     /// The possible readings of its values, when their classes do not determine it.

@@ -78,6 +78,9 @@ struct MissingValues: Equatable {
     }
     if fits { return stored.reading }
     guard let found, found.notation == nil, stored.notation == nil else { return nil }
+    // A column with infinities is declared to be of doubles, and one of ints has another type.
+    let isPlain = rest.allSatisfy { $0.withUnsafeBytes(TypeSet.of) != .longDecimal }
+    guard isPlain else { return nil }
     let isWider = [(.int, .double), (.date, .dateTime)].contains { $0 == (stored.type, found.type) }
     return isWider ? found : nil
   }

@@ -29,6 +29,8 @@ struct NotationFinder {
   var hasNoThousands = false
   /// The delimiter of fields: if it is a comma, a field with decimal commas may be a list.
   let delimiter: UInt8
+  /// The class of the doubles that the table's column has, which are among the numbers of the input.
+  var storedDoubles: TypeSet = []
 
   /// The readings that fit all fields; none when the classes of the fields determine the column's type.
   func candidates(_ spellings: [[UInt8]]) -> [ReadingCandidate] {
@@ -309,10 +311,11 @@ struct NotationFinder {
   }
 
   /// Numbers with infinities among them, which alone may be names, or whole numbers with a point behind them
-  /// among numbers with digits behind theirs: alone, `1.` may be the number of an item.
+  /// among numbers with digits behind theirs: alone, `1.` may be the number of an item. Those of the table's
+  /// column count.
   private func infinities(_ fields: [[UInt8]]) -> [ReadingCandidate] {
     guard toldNumbers == nil else { return [] }
-    var classes: TypeSet = []
+    var classes = storedDoubles
     var hasPoints = false
     for field in fields {
       let type = field.withUnsafeBytes(TypeSet.of)

@@ -24,6 +24,8 @@ struct RowMatrix {
     if plan.trimsFields { trim(quote: plan.dialect.quote) }
     if let added = plan.added { add(added, behind: own) }
     if plan.hasNulls { putNulls(plan) }
+    // Spellings of null are those of the query.
+    if plan.respells { respell(plan) }
   }
 
   /// Fields, row by row.
@@ -126,6 +128,34 @@ struct RowMatrix {
   }
 
   // MARK: Values
+
+  /// Gives the values of a query the spelling of their columns.
+  ///
+  /// The chunk's bytes are moved to make space for them: pointers into them become invalid.
+  private mutating func respell(_ plan: ImportPlan) {
+    var changes: [(index: Int, spelling: [UInt8])] = []
+    var fields = spans
+    chunk.withMemory { memory in
+      for (column, planned) in plan.columns.enumerated() {
+        guard let spelling = planned.spelling else { continue }
+        for index in stride(from: column, to: fields.count, by: max(1, columnCount)) {
+          let span = fields[index]
+          if span.isNull { continue }
+          let start = Int(span.offset)
+          let field = UnsafeRawBufferPointer(rebasing: memory[start..<start + Int(span.length)])
+          if let changed = spelling.respelled(field) { changes.append((index, changed)) }
+        }
+      }
+    }
+    var end = chunk.makeRoom(changes.reduce(0) { $0 + $1.spelling.count }, keeping: &fields)
+    for (index, spelling) in changes {
+      chunk.write(spelling, at: end)
+      fields[index] = TextSpan(
+        offset: UInt32(clamping: end), length: UInt32(clamping: spelling.count))
+      end += spelling.count
+    }
+    copy = fields
+  }
 
   /// Removes blanks around fields.
   private mutating func trim(quote: UInt8?) {

@@ -13,25 +13,28 @@ struct ServerSpelling: Sendable {
   /// - Parameters:
   ///   - found: the column as an import into a file would read it.
   ///   - type: its type on the server.
-  ///   - isUnclear: whether points in it may stand between thousands, since other columns have decimal
-  ///     commas.
-  init(_ found: ImportPlan.PlannedColumn, as type: ColumnType, isUnclear: Bool) {
-    guard isUnclear, type == .double else {
-      let notation = Self.notation(found, as: type)
-      self.notation = notation
-      missing = found.missing.flatMap { missing in
-        let own = missing.reading
-        let isWider = [(.int, .double), (.date, .dateTime)].contains { $0 == (own.type, type) }
-        let isRead = own.type == type || isWider && (own.notation == nil || notation != nil)
-        return isRead ? missing : nil
-      }
-      hint = missing?.note(found.name)
+  ///   - doubt: whether points in it may stand between thousands, since other columns have decimal commas.
+  init(_ found: ImportPlan.PlannedColumn, as type: ColumnType, doubt: DecimalMarks.Doubt) {
+    let hasDoubt = [.points, .laterPoints].contains(doubt)
+    let isDoubtful = hasDoubt && type == .double
+    // With decimal commas, and nothing between thousands: whole numbers are read, and points are not.
+    let notation =
+      isDoubtful
+      ? NumberStyle(decimal: .comma, thousands: nil).notation(.double)
+      : Self.notation(found, as: type)
+    self.notation = notation
+    if isDoubtful, doubt == .points {
+      missing = nil
+      hint = "values with points in it are rejected, since \(DecimalMarks.doubt(where: "columns"))"
       return
     }
-    missing = nil
-    // With decimal commas, and nothing between thousands: whole numbers are read, and points are not.
-    notation = NumberStyle(decimal: .comma, thousands: nil).notation(.double)
-    hint = "values with points in it are rejected, since \(DecimalMarks.doubt(where: "columns"))"
+    missing = found.missing.flatMap { missing in
+      let own = missing.reading
+      let isWider = [(.int, .double), (.date, .dateTime)].contains { $0 == (own.type, type) }
+      let isRead = own.type == type || isWider && (own.notation == nil || notation != nil)
+      return isRead ? missing : nil
+    }
+    hint = missing?.note(found.name)
   }
 
   /// The notation of a column, for values of the server's type.

@@ -47,7 +47,9 @@ struct TableContents {
     case _ where column.notation != nil || !column.type.hasClasses, .text:
       if let known { return known.isEmpty ? [] : .text }
       return try hasValues(inColumn: index) ? .text : []
-    case .bool, .date, .dateTime, .time, .decimal, .uuid, .data, .double: return column.class
+    case .bool, .date, .dateTime, .time, .decimal, .uuid, .data, .double:
+      if let known { return known.isEmpty ? [] : column.class }
+      return try hasValues(inColumn: index) ? column.class : []
     case .int:
       if let known, known.isSubset(of: [.int, .bigInt]) { return known }
       return try hasValues(inColumn: index) ? .int : []

@@ -119,9 +119,9 @@ final class InputLoad {
       report.isInterrupted = true
     } catch let failure as ServerError where failure.kind == .interrupted {
       report.isInterrupted = true
-    } catch is TooManyRejects {
+    } catch let failure as TooManyRejects {
       fill(claimed)
-      throw try tooMany(budget, before, &rejects)
+      throw try tooMany(budget, before, failure.uncommitted, &rejects)
     } catch {
       fill(claimed)
       throw error
@@ -222,12 +222,13 @@ final class InputLoad {
 
   /// The error for too many rejects, which counts those of uncommitted batches too.
   private func tooMany(
-    _ budget: RejectBudget, _ before: ImportReport, _ rejects: inout RejectNamer
+    _ budget: RejectBudget, _ before: ImportReport, _ uncommitted: [Reject],
+    _ rejects: inout RejectNamer
   ) throws -> ImportError {
-    let pending = range?.rejects ?? []
-    let isKnown = pending.contains { $0.record == budget.firstReject?.record }
-    let first = isKnown ? [] : [budget.firstReject].compactMap(\.self)
-    try writeRejects(first + pending, &rejects)
+    let pending =
+      [budget.firstReject].compactMap(\.self) + (range?.rejects ?? []) + uncommitted
+    let once = Dictionary(pending.map { ($0.record, $0) }) { first, _ in first }.values
+    try writeRejects(once.sorted { $0.record < $1.record }, &rejects)
     return .tooManyRejects(
       count: budget.total, first: budget.firstReject, path: report.rejects?.path ?? "",
       committedBatches: before.batches + report.batches,

@@ -41,8 +41,9 @@ struct ServerMatch {
     {
       throw ImportError.missingColumn(path: opened.source.name, name: column.name, known: names)
     }
-    // Spellings of null, and amounts, are found as in an import into a file without given types.
-    let found = try TableMatch(opened, options, table: nil)
+    // Spellings of null, and amounts, are found as in an import into a file without given types. Rules
+    // compare values of the server's types.
+    let found = try TableMatch(opened, options, table: nil, appliesRules: false)
     var typed = options
     let types = Self.types(names, known, options, found)
     typed.types = .named(types)
@@ -50,13 +51,14 @@ struct ServerMatch {
     for (position, name) in names.enumerated() where !options.tellsType(of: name) {
       spellings[name] = ServerSpelling(
         found.plannedColumns[position], as: types[name] ?? .text,
-        isUnclear: found.marks.isUnclear(at: position))
+        doubt: found.marks.doubt(at: position))
     }
     match = try TableMatch(opened, typed, table: nil, server: spellings)
     let own = match.plannedColumns.map { planned in
       ImportPlan.PlannedColumn(
         name: planned.name, identifier: planned.identifier, strictType: planned.strictType,
-        strictNotation: planned.strictNotation, missing: planned.missing, candidates: [],
+        strictNotation: planned.strictNotation, spelling: planned.spelling,
+        missing: planned.missing, candidates: [],
         // A null goes into a column as null, even if the column has a default.
         isNullable: (known[planned.name]?.isNullable ?? true) && planned.isNullable, isNew: false,
         isGuessed: false)

@@ -80,7 +80,7 @@ extension ServerRun {
   ///
   /// - Parameter known: the columns that the table has.
   private mutating func scanned(beside known: Set<String> = []) throws -> TypeScan {
-    var scan = TypeScan(options)
+    var scan = TypeScan(options, appliesRules: known.isEmpty)
     for (index, file) in files.enumerated() {
       do {
         if file.canBeReadAgain {
@@ -152,7 +152,8 @@ extension ServerRun {
       do {
         let opened = try pipes[index] ?? open(file)
         if !file.canBeReadAgain { pipes[index] = opened }
-        names += try TableMatch(opened, options, table: nil).plannedColumns.map(\.name)
+        names += try TableMatch(opened, options, table: nil, appliesRules: false)
+          .plannedColumns.map(\.name)
       } catch ImportError.emptyInput {
         continue
       }

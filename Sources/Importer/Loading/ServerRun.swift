@@ -111,7 +111,7 @@ struct ServerRun {
     for (index, file) in files.enumerated() {
       do {
         let opened = try open(file)
-        _ = try TableMatch(opened, options, table: nil)
+        _ = try TableMatch(opened, options, table: nil, appliesRules: false)
         if !file.canBeReadAgain { pipes[index] = opened }
         return
       } catch ImportError.emptyInput(let path) {

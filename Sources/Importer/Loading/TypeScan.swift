@@ -23,8 +23,13 @@ struct TypeScan {
   /// Notes about columns of an input, with their names.
   private var hints: [(column: String, note: String)] = []
   private let options: ImportOptions
+  private let appliesRules: Bool
 
-  init(_ options: ImportOptions) { self.options = options }
+  /// - Parameter appliesRules: whether rules compare values of the types that are found.
+  init(_ options: ImportOptions, appliesRules: Bool) {
+    self.options = options
+    self.appliesRules = appliesRules
+  }
 
   /// Names and types, in the inputs' order.
   var types: [(name: String, type: ColumnType)] { columns.map { ($0.name, $0.type) } }
@@ -38,7 +43,14 @@ struct TypeScan {
     let unclear = made.filter(\.isUnclear).map {
       "column '\($0.name)': it is text, since \(DecimalMarks.doubt(where: "inputs"))"
     }
-    return hints.filter { texts.contains($0.column) }.map(\.note) + unclear
+    let empty = made.filter { $0.reading == nil }.map { "'\($0.name)'" }
+    let notes = hints.filter { texts.contains($0.column) }.map(\.note) + unclear
+    if empty.isEmpty { return notes }
+    return notes + [
+      "no input has a value of \(empty.count == 1 ? "column" : "the columns") "
+        + empty.prefix(20).joined(separator: ", ") + (empty.count > 20 ? ", ..." : "")
+        + ", text now: with --types NAME:TYPE the table is made for values to come"
+    ]
   }
 
   /// Reads an input.
@@ -47,7 +59,7 @@ struct TypeScan {
   mutating func add(_ file: InputFile, _ opened: InputPlanner.Opened, _ threads: PipelineThreads)
     throws
   {
-    let match = try TableMatch(opened, options, table: nil)
+    let match = try TableMatch(opened, options, table: nil, appliesRules: appliesRules)
     var types = match.types
     let known = match.plannedColumns.map(\.strictType)
     // Only the records themselves show how many surplus fields there are.

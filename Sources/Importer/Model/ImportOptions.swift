@@ -365,10 +365,14 @@ public struct ImportOptions: Sendable {
   package var joinsBatchesFor: UInt64 = 0
   /// Called after every batch, between inputs, and while a pipe has nothing to read; true ends the import,
   /// with all batches until then committed.
+  ///
+  /// It is called on threads of the importer, where `Task.isCancelled` is false: to end an import with its
+  /// task, let `withTaskCancellationHandler` set an atomic flag that this reads.
   public var shouldStop: @Sendable () -> Bool = { false }
   /// Called on the writer's thread when it has waited for a second, with the reason for the wait.
   public var onWaiting: @Sendable (String) -> Void = { _ in }
-  /// Called on the writer's thread after every batch, and now and then during a long one.
+  /// Called on the writer's thread after every batch, and now and then during a long one, whose transaction
+  /// is open: it must not write to the database, which would be refused then.
   public var progress: @Sendable (ImportProgress) -> Void = { _ in }
   /// Called on the writer's thread for every rejected record, in the order of the input.
   public var onReject: @Sendable (Reject) -> Void = { _ in }

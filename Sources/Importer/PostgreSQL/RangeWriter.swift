@@ -102,13 +102,17 @@ final class RangeWriter {
       let rows = RowTransfer(plan, range, connection)
       if isCareful {
         refused = try rows.transferCarefully(&counts) { [budget] rejects in
-          if budget.set(rejects, ofRange: range.firstRecord) { throw TooManyRejects() }
+          if budget.set(rejects, ofRange: range.firstRecord) {
+            throw TooManyRejects(uncommitted: range.rejects + rejects)
+          }
         }
       } else {
         refused = try rows.transferAll(&counts)
       }
     }
-    if budget.set(refused, ofRange: range.firstRecord) { throw TooManyRejects() }
+    if budget.set(refused, ofRange: range.firstRecord) {
+      throw TooManyRejects(uncommitted: range.rejects + refused)
+    }
     try insert(range.rejects + refused, connection)
     if counts != guessed { try connection.run(plan.correction(range, counts)) }
     guard try connection.run("COMMIT").last?.tag == "COMMIT" else {
@@ -155,7 +159,10 @@ final class RangeWriter {
 extension RangeWriter: Sendable {}
 
 /// More records were rejected than allowed.
-struct TooManyRejects: Error {}
+struct TooManyRejects: Error {
+  /// The rejects of the range that was therefore not committed.
+  var uncommitted: [Reject] = []
+}
 
 /// The error when another process has claimed an input.
 enum Fenced {

@@ -22,17 +22,18 @@ struct TableMatch {
   ///   - table: the existing table; nil when it is to be created.
   ///   - isResuming: true when an earlier run of this import has written to it.
   ///   - server: what the first records show of columns whose types are those of a server.
+  ///   - appliesRules: false when the types are not yet those with which values are compared.
   /// - Throws: `ImportError.noSuchColumn` for a type, format or key of a column that does not exist,
   ///   `.missingColumn` for one that only the table has, `.invalidOption` when the table's types or nulls do
   ///   not allow the input.
   init(
     _ opened: InputPlanner.Opened, _ options: ImportOptions, table: TableContents?,
-    isResuming: Bool = false, server: [String: ServerSpelling] = [:]
+    isResuming: Bool = false, server: [String: ServerSpelling] = [:], appliesRules: Bool = true
   ) throws {
     let choice = try Self.choice(opened, options, table)
     let names = choice.names + opened.added.names
     let (options, schema) = (Self.typed(options, opened, choice, table?.schema), table?.schema)
-    let compared = options.comparedColumns
+    let compared = appliesRules ? options.comparedColumns : []
     for name in options.namedColumns where !names.contains(name) {
       throw Self.missing(name, names, opened, options, table)
     }
@@ -44,10 +45,12 @@ struct TableMatch {
     let keepsValues = table.map { $0.count > 0 } ?? false && !options.truncate
     let drafts: [Draft]
     (drafts, marks) = try Self.drafts(
-      names, keys, choice, opened, options, table, server, keepsValues)
+      names, keys, choice, opened, options, table, server, keepsValues, compared)
     for (position, name) in names.enumerated() {
       let draft = drafts[position]
-      let (reader, index, stored) = (draft.reader, draft.index, draft.stored)
+      let (index, stored, type) = (draft.index, draft.stored, choice.type(position, opened))
+      var reader = draft.reader
+      if let type, draft.known?.notation == nil { reader.takeQueried(type) }
       var state = ColumnTypes.State(reader)
       let evolves = options.schemaPolicy == .evolve && !draft.isDeclared && !compared.contains(name)
       let begun = evolves ? state.beginWidening(reader) : nil
@@ -66,37 +69,54 @@ struct TableMatch {
         state.strictNotation = notation
       }
       if let hint = reader.hint { notes.append((name, "column '\(name)': \(hint)")) }
+      let own = index.flatMap { schema?.columns[$0] }
+      let spelling = try Self.spelling(
+        type, draft.known, state, begun, isKey: keys.contains(position))
       columns.append(
         Self.planned(
-          name, index.flatMap { schema?.columns[$0] },
-          index.flatMap { schema?.columnIDs[$0] } ?? nextIdentifier, state, reader, options,
-          isKey: keys.contains(position)))
+          name, own, index.flatMap { schema?.columnIDs[$0] } ?? nextIdentifier, state, reader,
+          options, spelling, isKey: keys.contains(position)))
       if index == nil { nextIdentifier &+= 1 }
       states.append(state)
     }
     try Self.checkMissing(names, opened, options, table)
     fields = choice.fields
     plannedColumns = columns
-    (rules, filter) = try Self.conditions(options, columns, opened.sample)
+    (rules, filter) =
+      appliesRules ? try Self.conditions(options, columns, opened.sample) : ([], nil)
     columnNotes = notes
     extras = ExtraColumns(names, table, nextIdentifier: nextIdentifier)
-    if let table, keepsValues, options.ragged == .extend {
-      var awaited = try Self.states(of: extras, table, isResuming: isResuming)
-      // Those after a gap come with the first record that has a field for them.
-      while let state = awaited.removeValue(forKey: states.count - names.count) {
-        states.append(state)
-      }
-      types = ColumnTypes(
-        states,
-        awaited: Dictionary(
-          awaited.map { ($0 + names.count, $1) }, uniquingKeysWith: { first, _ in first }))
-    } else {
-      types = ColumnTypes(states)
-    }
+    let extended = keepsValues && options.ragged == .extend ? table : nil
+    types = try Self.types(states, extended, extras, isResuming: isResuming)
   }
 
   /// Notes about the first records.
   var notes: [String] { columnNotes.map(\.note) }
+
+  /// How the values of a query are spelled for a column; nil: as they are.
+  ///
+  /// - Parameters:
+  ///   - type: that of the query's values; nil: not known, or those of a file.
+  ///   - known: the table's column, if it has values or a fixed type.
+  ///   - begun: the type of which it may be widened; nil: its type is in `state`.
+  /// - Throws: `ImportError.invalidOption` when the column would read some as others.
+  private static func spelling(
+    _ type: ColumnType?, _ known: Column?, _ state: ColumnTypes.State, _ begun: Reading?,
+    isKey: Bool
+  ) throws(ImportError) -> QuerySpelling? {
+    guard let type, state.strictType != .text else { return nil }
+    if let known, QuerySpelling.mayBeMisread(type, known) {
+      let spelled = known.notation?.description ?? ""
+      throw .invalidOption(
+        "column '\(known.name)' of the table has whole numbers, spelled '\(spelled)', and those of the "
+          + "query may have decimal points: cast them to bigint in the query, take them as text with "
+          + "\(ColumnList.types(known.name, "text")), or make the column text with sheaf alter --type"
+      )
+    }
+    let stored = known.flatMap { $0.notation == nil ? nil : $0.reading }
+    let reading = state.strictType.map { Reading($0, state.strictNotation) } ?? stored ?? begun
+    return reading.flatMap { QuerySpelling(type, $0, isKey: isKey) }
+  }
 
   /// The note about a column of doubles that the options make text.
   private static func noteOfPoints(
@@ -126,9 +146,9 @@ struct TableMatch {
   private static func drafts(
     _ names: [String], _ keys: [Int], _ choice: ColumnChoice, _ opened: InputPlanner.Opened,
     _ options: ImportOptions, _ table: TableContents?, _ server: [String: ServerSpelling],
-    _ keepsValues: Bool
+    _ keepsValues: Bool, _ compared: Set<String>
   ) throws -> ([Draft], DecimalMarks) {
-    let (schema, compared) = (table?.schema, options.comparedColumns)
+    let schema = table?.schema
     let guessed = table?.note(GuessedColumns.note).map(ColumnNumbers.decode) ?? []
     let declared = try declared(table, options)
     var drafts: [Draft] = []
@@ -144,10 +164,14 @@ struct TableMatch {
       let known = index.flatMap { hasValues || !isGuessed ? schema?.columns[$0] : nil }
       var reader = try ColumnNotation(
         name, own, delimiter: opened.dialect.delimiter.first, isKey: keys.contains(position),
-        sample: sample,
-        stored: known, isCompared: compared.contains(name), server: server[name])
-      if options.newerThan == name { try reader.order(name, sample) }
-      marks.add(reader, sample.fields, stored: known, isKey: keys.contains(position))
+        sample: sample, stored: known,
+        unused: known == nil ? index.flatMap { schema?.columns[$0] } : nil,
+        isCompared: compared.contains(name), server: server[name])
+      if options.newerThan == name, compared.contains(name) { try reader.order(name, sample) }
+      // The points of a query are decimal ones.
+      marks.add(
+        reader, sample.fields, stored: known,
+        hasPoints: keys.contains(position) || opened.types != nil)
       drafts.append(
         Draft(
           reader: reader, index: index, known: known, stored: stored, isGuessed: isGuessed,
@@ -182,14 +206,11 @@ struct TableMatch {
     _ options: ImportOptions, _ opened: InputPlanner.Opened, _ choice: ColumnChoice,
     _ schema: TableSchema?
   ) -> ImportOptions {
-    guard let own = opened.types, options.types != .text else { return options }
+    guard opened.types != nil, options.types != .text else { return options }
     var types: [String: ColumnType] = [:]
     for (position, name) in choice.names.enumerated() {
-      let field = choice.fields?[position] ?? position
       let stored = schema?.index(of: name).flatMap { schema?.columns[$0].type }
-      guard own.indices.contains(field), let type = own[field], stored ?? type == type else {
-        continue
-      }
+      guard let type = choice.type(position, opened), stored ?? type == type else { continue }
       types[name] = type
     }
     if case .named(let given) = options.types { types.merge(given) { _, given in given } }
@@ -223,11 +244,11 @@ struct TableMatch {
   /// - Parameter stored: the table's column; nil when it is to be created.
   private static func planned(
     _ name: String, _ stored: Column?, _ identifier: UInt32, _ state: ColumnTypes.State,
-    _ notation: ColumnNotation, _ options: ImportOptions, isKey: Bool
+    _ notation: ColumnNotation, _ options: ImportOptions, _ spelling: QuerySpelling?, isKey: Bool
   ) -> ImportPlan.PlannedColumn {
     ImportPlan.PlannedColumn(
       name: name, identifier: identifier, strictType: state.strictType,
-      strictNotation: state.strictNotation, missing: notation.missing,
+      strictNotation: state.strictNotation, spelling: spelling, missing: notation.missing,
       candidates: state.candidates,
       isNullable: stored?.isNullable ?? true && !isKey && !options.requiredColumns.contains(name),
       isNew: stored == nil,
@@ -295,6 +316,25 @@ struct TableMatch {
     }
   }
 
+  /// The types of the columns, and of the table's columns for surplus fields.
+  ///
+  /// - Parameter table: nil when there are no such fields, or its values do not stay.
+  private static func types(
+    _ own: [ColumnTypes.State], _ table: TableContents?, _ extras: ExtraColumns, isResuming: Bool
+  ) throws -> ColumnTypes {
+    guard let table else { return ColumnTypes(own) }
+    var states = own
+    var awaited = try Self.states(of: extras, table, isResuming: isResuming)
+    // Those after a gap come with the first record that has a field for them.
+    while let state = awaited.removeValue(forKey: states.count - own.count) {
+      states.append(state)
+    }
+    return ColumnTypes(
+      states,
+      awaited: Dictionary(
+        awaited.map { ($0 + own.count, $1) }, uniquingKeysWith: { first, _ in first }))
+  }
+
   /// The table's columns for surplus fields, by the index of the field.
   private static func states(
     of extras: ExtraColumns, _ table: TableContents, isResuming: Bool
@@ -358,6 +398,15 @@ struct TableMatch {
       )
     }
     return ColumnNumbers.decode(note)
+  }
+}
+
+extension ColumnChoice {
+  /// The type that the input itself gives to a column; nil: none.
+  fileprivate func type(_ position: Int, _ opened: InputPlanner.Opened) -> ColumnType? {
+    guard let types = opened.types, position < names.count else { return nil }
+    let field = fields?[position] ?? position
+    return types.indices.contains(field) ? types[field] : nil
   }
 }
 

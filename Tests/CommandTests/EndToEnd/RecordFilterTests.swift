@@ -195,4 +195,34 @@ import Testing
     let emptied = try bench.report(frozen + ["--truncate"])
     #expect(types(emptied) == ["int", "double", "date"] && emptied["rejected"].int == 1)
   }
+
+  @Test("A table without objects, or a column without values, keeps its types until it has values")
+  func unusedColumns() throws {
+    let bench = try Workbench()
+    try bench.write("a.csv", "id,c,d,e\n1,15,2020-01-01,1.5\n")
+    try bench.write("b.csv", "id,c,d,e\n3,,,\n")
+    try bench.write("c.csv", "id,c,d,e\n3,7.5,x,2018-08-25 10:00:00\n")
+    func run(_ name: String, _ more: String...) throws {
+      try bench.run(
+        ["import", bench.path(name), "--into", bench.database, "--table", "t"] + more)
+    }
+    func types() throws -> String {
+      let info = try bench.run(["info", bench.database, "--report", "json"])
+      let columns = try Report(info.output)["tables"][0]["columns"]
+      return (0..<columns.count).map { columns[$0]["type"].text ?? "?" }.joined(separator: " ")
+    }
+    try run("a.csv")
+    try bench.run(["delete", bench.database, "id == 1", "--max-deletes", "unlimited"])
+    try run("a.csv", "--where", "c > 100")
+    #expect(try types() == "int int date double")
+    // The type counts where no value says another.
+    try run("b.csv", "--where", "c == 15 or id == 3")
+    try run("b.csv", "--check", "c != 4")
+    #expect(try types() == "int int date double")
+    // Whatever type it had is guessed anew with the first values.
+    try run("c.csv")
+    #expect(try types() == "int double text datetime")
+    #expect(
+      try bench.export() == "id,c,d,e\n3,,,\n3,,,\n3,7.5,x,2018-08-25 10:00:00\n")
+  }
 }

@@ -127,6 +127,22 @@ import Testing
     #expect(try bench.value("SELECT sum(p) FROM t") == "6919")
   }
 
+  @Test(
+    "So is one behind the first records, which are whole numbers there",
+    arguments: ["double precision", "numeric"])
+  func laterPoints(_ type: String) throws {
+    guard let bench = try ServerBench() else { return }
+    let rows = (1...3_000).map { "\($0);\($0);\($0 == 7 ? "NA" : "8");1,5" }
+    let later = ["3001;1.234;9;1,5", "3002;2,5;9;1,5", "3003;4;9.875;1,5"]
+    try bench.bench.write("a.csv", (["id;p;q;r"] + rows + later + [""]).joined(separator: "\n"))
+    _ = try bench.query("CREATE TABLE t (id int, p \(type), q \(type), r double precision)")
+    let report = try bench.report(["a.csv"], ["--table", "t", "--max-rejects", "2"])
+    #expect(report["rejected"].int == 2, "\(report)")
+    #expect(try bench.bench.text("rejects.csv.reasons.jsonl").contains("--decimal"))
+    #expect(try bench.query("SELECT id, p, q FROM t WHERE id > 3000") == [["3002", "2.5", "9"]])
+    #expect(try bench.value("SELECT count(*) FROM t WHERE q IS NULL") == "1")
+  }
+
   @Test("Points that other points explain are decimal points")
   func clearPoints() throws {
     guard let bench = try ServerBench() else { return }

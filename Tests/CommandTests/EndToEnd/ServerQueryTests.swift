@@ -66,9 +66,9 @@ import Testing
       ])
     #expect(
       csv
-        == "s,b,n,w,d,o,day,at,local,time,u,t,a,j,nan\n7,9223372036854775807,1.50,3,0.1,t,2018-08-03,"
-        + "2018-08-03 10:00:00.5+00,2018-08-03 12:00:00,09:05:00,f81d4fae-7dec-11d0-a765-00a0c91e6bf6,007,"
-        + "\"{1,2}\",\"{\"\"x\"\":1}\",NaN\n")
+        == "s,b,n,w,d,o,day,at,local,time,u,t,a,j,nan\n7,9223372036854775807,1.50,3,0.1,true,2018-08-03,"
+        + "2018-08-03T10:00:00.500000Z,2018-08-03 12:00:00,09:05:00,f81d4fae-7dec-11d0-a765-00a0c91e6bf6,"
+        + "007,\"{1,2}\",\"{\"\"x\"\":1}\",NaN\n")
     let values = try queries.bench.export("--values")
     #expect(values.contains(",true,2018-08-03,2018-08-03T10:00:00.500000Z,2018-08-03T12:00:00Z,"))
   }
@@ -92,6 +92,117 @@ import Testing
         == [
           ["Infinity", "-Infinity", "Infinity", "2"], ["1.5", "NaN", "x,\"Infinity", "2"],
         ])
+  }
+
+  @Test(
+    "A table's own spelling changes no value of a query",
+    arguments: [
+      ("1.234,5\n7", "9.125::float8", "9.125"), ("1.234,5\n7", "12.5::numeric", "12.5"),
+      ("1.234,5\n7", "-0.001::float8", "-0.001"), ("1.234,5\n7", "1e30::float8", "1e+30"),
+      ("1.234,5\n7", "1234::int", "1234.0"), ("1.234,5\n7", "'Infinity'::float8", "inf"),
+      ("\"1.234,56 €\"\n\"2,50 €\"", "1.234::numeric", "1.234"),
+      ("\"1.234,56 €\"\n\"2,50 €\"", "1.234::float8", "1.234"),
+      ("2%\n3%", "0.125::numeric", "0.125"), ("$5.00\n\"$1,234.50\"", "7.125::numeric", "7.125"),
+      ("1,5\n2,25", "7.125::float8", "7.125"), ("yes\nno", "true", "true"),
+      ("yes\nno", "false", "false"),
+      ("August 3, 2018\nMay 4, 2019", "DATE '2020-01-02'", "2020-01-02"),
+      (
+        "August 3, 2018 3:45 PM\nMay 4, 2019 9:05 AM", "TIMESTAMPTZ '2020-01-02 10:00+00'",
+        "2020-01-02T10:00:00Z"
+      ),
+      (
+        "2020-01-02 10:00:00+00\n2020-01-03 10:00:00+00", "TIMESTAMPTZ '2020-01-02 10:00:00.25+00'",
+        "2020-01-02T10:00:00.250000Z"
+      ),
+    ])
+  func otherSpellings(values: String, value: String, expected: String) throws {
+    guard let queries = try Queries() else { return }
+    let lines = values.split(separator: "\n").enumerated().map { "\($0);\($1)\n" }
+    try queries.bench.write("a.csv", "id;x\n" + lines.joined())
+    let table = ["--table", "t"]
+    try queries.bench.run(
+      ["import", queries.bench.path("a.csv"), "--into", queries.bench.database] + table)
+    let types = try queries.types()
+    try queries.run("SELECT 9 AS id, \(value) AS x", table)
+    #expect(try queries.types() == types)
+    let last = try queries.bench.export("--values").split(separator: "\n").last
+    #expect(last == "9,\(expected)")
+    try queries.bench.run(["check", queries.bench.database, "--deep"])
+  }
+
+  @Test("A word for null is that of the query, and not of its spelling in the table")
+  func nulls() throws {
+    guard let queries = try Queries() else { return }
+    try queries.bench.write("a.csv", "id;x\n1;1.234,5\n2;2,5\n")
+    try queries.bench.run([
+      "import", queries.bench.path("a.csv"), "--into", queries.bench.database, "--table", "t",
+    ])
+    try queries.run(
+      "SELECT 3 AS id, -999.5::float8 AS x UNION ALL SELECT 4, 9.125",
+      ["--table", "t", "--null", "-999.5"])
+    #expect(try queries.bench.export().hasSuffix("\n3,\n4,\"9,125\"\n"))
+    try queries.run(
+      "SELECT true AS b, TIMESTAMPTZ '1970-01-01 00:00+00' AS v",
+      ["--table", "u", "--null", "t", "--null", "1970-01-01 00:00:00+00", "--set", "c=x"])
+    let rows = try queries.bench.run(["export", queries.bench.database, "--table", "u"])
+    #expect(rows.outputText == "b,v,c\n,,x\n")
+  }
+
+  @Test("Whole numbers with points between thousands take no query's numbers with decimal points")
+  func wholeNumbers() throws {
+    guard let queries = try Queries() else { return }
+    try queries.bench.write("a.csv", "id;x\n1;1.234\n2;5.678.901\n")
+    try queries.bench.run([
+      "import", queries.bench.path("a.csv"), "--into", queries.bench.database, "--table", "t",
+      "--decimal", "comma", "--thousands", ".",
+    ])
+    #expect(try queries.types() == ["int", "int"])
+    let result = try queries.run(
+      "SELECT 9 AS id, 9.125::float8 AS x", ["--table", "t"], status: .usage)
+    #expect(result.errorText.contains("bigint"), "\(result.errorText)")
+    try queries.run("SELECT 9 AS id, 9125::bigint AS x", ["--table", "t"])
+    #expect(try queries.bench.export("--values").hasSuffix("\n9,9125\n"))
+  }
+
+  @Test("Moments with and without fractions are values on any night; bools and decimals also keys")
+  func moments() throws {
+    guard let queries = try Queries() else { return }
+    func night(_ first: Int, _ fraction: String, _ more: [String] = []) throws -> String {
+      try queries.run(
+        "SELECT a, a % 2 = 0 AS b, 1.50 AS n, TIMESTAMPTZ '2020-01-01 12:00+00' + CASE WHEN a > 1400 THEN "
+          + "\(fraction) ELSE 0 END * INTERVAL '1 second' AS v, a % 3 = 0 AS w FROM "
+          + "generate_series(\(first), 1500) AS x (a)",
+        ["--key", "a,b,n", "--on-conflict", "update"] + more
+      ).outputText
+    }
+    _ = try night(2, "0.5")
+    // Types that may be widened have the same spellings.
+    for schema in ["add", "evolve", "freeze"] {
+      #expect(try night(2, "0.5", ["--schema", schema]).contains("1,499 unchanged"), "\(schema)")
+    }
+    #expect(try night(1, "0.25", ["--schema", "evolve"]).contains("100 updated"))
+    #expect(try queries.types() == ["int", "bool", "decimal", "datetime", "bool"])
+    let lines = try queries.bench.export().split(separator: "\n")
+    #expect(lines.count == 1501)
+    #expect(lines[1] == "2,true,1.5,2020-01-01T12:00:00Z,false")
+    #expect(lines[1499] == "1500,true,1.5,2020-01-01T12:00:00.250000Z,true")
+    // A moment has several spellings, and would be several keys.
+    let key = try queries.run(
+      "SELECT TIMESTAMPTZ '2020-01-01 12:00+00' AS k", ["--table", "k", "--key", "k"],
+      status: .dataRefused)
+    #expect(key.errorText.contains("2020-01-01 12:00:00+00"))
+    // From one server into another.
+    _ = try queries.server.query("CREATE TABLE t (a int, v timestamptz, b bool)")
+    try queries.bench.run([
+      "import",
+      queries.url(
+        "SELECT a, TIMESTAMPTZ '2020-01-01 12:00+00' + CASE WHEN a > 1400 THEN 0.5 ELSE 0 END * INTERVAL "
+          + "'1 second' AS v, a > 7 AS b FROM generate_series(1, 1500) AS x (a)"), "--into",
+      queries.server.address(), "--table", "t",
+    ])
+    #expect(
+      try queries.server.query(
+        "SELECT count(*), count(DISTINCT v), sum(b::int) FROM t") == [["1500", "2", "1493"]])
   }
 
   @Test("Values are spelled the same way, whatever the settings of the role are")

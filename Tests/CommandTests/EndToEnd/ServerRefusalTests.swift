@@ -35,6 +35,45 @@ import Testing
   }
 
   @Test(
+    "The record that is one too many is among the rejects, with the server's reason",
+    arguments: ["1", "4"])
+  func oneTooMany(_ connections: String) throws {
+    guard let bench = try ServerBench() else { return }
+    _ = try bench.query("CREATE TABLE t (id int, v int CHECK (v <> 13))")
+    try bench.bench.write("s.csv", "id,v\n1,x\n2,13\n3,30\n4,y\n5,13\n6,13\n")
+    let result = try bench.run(
+      ["s.csv"], ["--table", "t", "--max-rejects", "2", "--connections", connections],
+      status: .dataRefused)
+    #expect(result.errorText.contains("3 records rejected"), "\(result.errorText)")
+    #expect(try bench.bench.text("rejects.csv") == "id,v\n1,x\n2,13\n4,y\n")
+    #expect(try bench.bench.text("rejects.csv.reasons.jsonl").contains("t_v_check"))
+    #expect(try bench.value("SELECT count(*) FROM t") == "0")
+  }
+
+  @Test(
+    "Rules compare values of the server's types, whatever the first records look like",
+    arguments: [
+      ("text", "10\n9\n", "a > \"5\"", "9"), ("int", "NA\n\n10\n3\n", "a > 5 or a is null", "10"),
+      ("int", "10\n9\nx\n", "a > 5", "10 9"), ("double precision", "10\n9\n", "a > 9.5", "10"),
+    ])
+  func rules(_ type: String, _ values: String, _ rule: String, _ expected: String) throws {
+    guard let bench = try ServerBench() else { return }
+    _ = try bench.query("CREATE TABLE t (a \(type), b int)")
+    let lines = values.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    try bench.bench.write("a.csv", "a,b\n" + lines.map { "\($0),1\n" }.joined())
+    try bench.bench.write("b.csv", "a,b\n,1\n")
+    try bench.run(
+      ["a.csv", "b.csv"], ["--table", "t", "--check", rule, "--max-rejects", "9", "--null", "NA"])
+    let found = try bench.value(
+      "SELECT string_agg(a::text, ' ' ORDER BY length(a::text) DESC) FROM t WHERE a IS NOT NULL")
+    #expect(found == expected)
+    // A rule for a column that is not there leaves no table.
+    try bench.run(
+      ["a.csv"], ["--table", "u", "--create", "--check", "z > 5"], status: .usage)
+    #expect(try bench.value("SELECT to_regclass('u') IS NULL") == "t")
+  }
+
+  @Test(
     "The rows that a type, a constraint or a trigger refuses are rejected, and no others",
     arguments: policies, ["7", "1000"])
   func random(_ policy: String, _ size: String) throws {

@@ -199,4 +199,19 @@ import Testing
     #expect(!result.outputText.contains("no rows"), "\(result.outputText)")
     try bench.expectRows(10, in: "t")
   }
+
+  @Test("A note names the columns of a new table of which no input has a value")
+  func withoutValues() throws {
+    guard let bench = try ServerBench() else { return }
+    try bench.bench.write("a.csv", "a,b\n")
+    try bench.bench.write("b.csv", "a,b\n1,\n")
+    func notes(_ name: String, _ table: String) throws -> String {
+      let report = try bench.report([name], ["--table", table, "--create", "--header", "yes"])
+      return (0..<report["notes"].count).compactMap { report["notes"][$0].text }.joined()
+    }
+    #expect(try notes("a.csv", "t").contains("no input has a value of the columns 'a', 'b', text"))
+    #expect(try notes("b.csv", "u").contains("no input has a value of column 'b', text"))
+    try bench.bench.write("c.csv", "a,b\n1,2\n")
+    #expect(try !notes("c.csv", "v").contains("no input has"))
+  }
 }
