@@ -48,10 +48,21 @@ extension System {
       guard [ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EACCES, EINVAL].contains(code) else {
         throw SystemError(operation: "find", path: path, code: code)
       }
-      guard let target = target(ofLink: path) else { return path }
+      guard let target = target(ofLink: path) else { return resolvedInFolder(path) }
       path = target.begins(withSign: "/") ? target : "\(directory(of: path))/\(target)"
     }
     return path
+  }
+
+  /// A path to nothing in its folder with the links of that resolved; the same path if there is no such
+  /// folder.
+  private static func resolvedInFolder(_ path: String) -> String {
+    let name = name(of: path)
+    guard !["", ".", ".."].contains(name), let buffer = realpath(native(directory(of: path)), nil)
+    else { return path }
+    defer { free(buffer) }
+    let folder = PathText.text(buffer)
+    return folder == "/" ? folder + name : "\(folder)/\(name)"
   }
 
   /// The target of a symbolic link; nil for anything else.

@@ -181,9 +181,11 @@ struct AlterRun {
       let (name, text) = (given.column, given.text)
       let value = try value(text, of: name, table)
       try table.setDefault(name, value)
+      let spelling = value.map { String(decoding: $0.spelling, as: UTF8.self) }
       changes.append(
-        value == nil
-          ? "column '\(name)' has no default" : "column '\(name)' has the default '\(text)'")
+        spelling.map {
+          "column '\(name)' has the default '\(text)'" + ($0 == text ? "" : ", which is \($0)")
+        } ?? "column '\(name)' has no default")
     }
     for name in wish.droppedIndexes where table.indexedColumns.contains(name) {
       try table.removeIndex(name)

@@ -52,10 +52,14 @@ enum WatchCommand {
     let waiting = try DatabaseFile.waiting("watch", path, arguments)
     Interrupt.install()
     var watch = VersionWatch(table: wanted, filter: predicate, idle: pause, output: output)
-    let first = try DatabaseFile.use(path, .readOnly, waiting) { database in
-      try watch.follow(database, since: since)
+    do {
+      let first = try DatabaseFile.use(path, .readOnly, waiting) { database in
+        try watch.follow(database, since: since)
+      }
+      if let first { return first }
+    } catch {
+      throw watch.named(error)
     }
-    if let first { return first }
     while true {
       do {
         let next = try DatabaseFile.use(path, .readOnly, waiting) { try watch.goOn($0) }
@@ -81,7 +85,10 @@ private struct VersionWatch {
   private let idle: Double?
   private let output: BufferedOutput
   private var moved = System.monotonicNanoseconds
-  /// The version that was printed last in a file that has lost its name.
+  /// Whether the filter has fitted the table.
+  private var isTested = false
+  /// The version that was printed last, in a file that has lost its name or a table that the filter no longer
+  /// fits.
   private var reached: Reached?
 
   init(table: String?, filter: Predicate?, idle: Double?, output: BufferedOutput) {
@@ -101,6 +108,7 @@ private struct VersionWatch {
     if since == nil, names.count == 1, last.tableNames.contains(names[0]) {
       let table = try last.table(names[0])
       try ChangeReader(from: table, to: table, where: filter).checkFilter()
+      isTested = true
     }
     try say(last)
     moved = System.monotonicNanoseconds
@@ -150,7 +158,7 @@ private struct VersionWatch {
       let newest = try database.snapshot()
       if newest.version != last.version {
         for pair in try TablePair.differing(last, newest) where pair.isNamed(table) {
-          try print(pair)
+          try print(pair, after: last)
         }
         last = newest
         try say(last)
@@ -199,8 +207,18 @@ private struct VersionWatch {
     try output.flush()
   }
 
-  private func print(_ pair: TablePair) throws {
+  /// - Parameter last: the version that was printed last.
+  private mutating func print(_ pair: TablePair, after last: Snapshot) throws {
     let reader = ChangeReader(from: pair.old, to: pair.new, where: filter)
+    do {
+      try reader.checkFilter()
+      isTested = true
+    } catch let error where isTested {
+      // The command was right until the table's columns changed.
+      reached = try Reached(last)
+      throw CommandError(
+        .dataRefused, "--where does not fit table '\(pair.name)' any more: \(error)")
+    }
     let formatter = ChangeFormatter(reader, .jsonl, table: pair.name)
     try reader.run { try output.write(formatter.bytes(of: $0)) }
   }

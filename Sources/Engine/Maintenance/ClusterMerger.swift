@@ -22,13 +22,21 @@ final class ClusterMerger {
   func encode(
     column id: UInt32, of entries: [NodeEntry], _ blocks: BlockReader, end: UInt64
   ) throws -> (column: EncodedColumn, digest: Digest) {
+    let (column, rowCount) = try encodeOnly(column: id, of: entries, blocks, end: end)
+    return (column, Self.digest(arena.bytes, UnsafePointer(spans.pointer), count: rowCount))
+  }
+
+  /// Encodes one column of adjacent leaves, for its size.
+  ///
+  /// - Throws: `BlockError`, `ClusterError`.
+  func encodeOnly(
+    column id: UInt32, of entries: [NodeEntry], _ blocks: BlockReader, end: UInt64
+  ) throws -> (column: EncodedColumn, rowCount: Int) {
     let leaves = try entries.map { try Leaf($0, blocks, end: end) }
     let rowCount = leaves.reduce(0) { $0 + $1.rowCount }
     try gather(id, leaves, rowCount: rowCount)
-    let start = UnsafePointer(spans.pointer)
-    let column = try builder.encode(
-      ColumnMatrix(arena: arena.bytes, spans: start), id: id, rowCount: rowCount)
-    return (column, Self.digest(arena.bytes, start, count: rowCount))
+    let matrix = ColumnMatrix(arena: arena.bytes, spans: UnsafePointer(spans.pointer))
+    return (try builder.encode(matrix, id: id, rowCount: rowCount), rowCount)
   }
 
   /// The digest of one column of a leaf as stored.

@@ -196,7 +196,7 @@ package struct ClusterSampler {
     let (blocks, end) = (blocks, end)
     let items = runs.flatMap { run in columns.map { (run: run, column: $0) } }
     let encoded = try team.map(items) { item, merger in
-      try merger.encode(column: item.column, of: item.run, blocks, end: end).column
+      try merger.encodeOnly(column: item.column, of: item.run, blocks, end: end).column
     }
     return try runs.enumerated().map { index, run in
       let offsets = try ClusterMerger.keyOffsets(of: run, blocks, end: end)

@@ -139,7 +139,9 @@ private struct PropertyDecoder: Decoder, SingleValueDecodingContainer {
     throw refusal("an object of its own")
   }
 
-  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw refusal("a list") }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    throw refusal("a list (for bytes take [UInt8], not Data)")
+  }
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
   func decodeNil() -> Bool { value == .null }
 

@@ -12,8 +12,9 @@
 /// | an enum with one of these as its raw value, or anything that encodes itself as one | that |
 /// | an optional of these | null for nil |
 ///
-/// Foundation's `Date` encodes itself as a double, seconds since 2001; `UUID` as text. Everything else, such
-/// as lists and nested objects, is rejected with the property's name.
+/// Foundation's `Date` encodes itself as a double, seconds since 2001; `UUID` as text: columns of moments and
+/// of UUIDs take `DateTime` and `UniqueIdentifier`. Everything else, such as lists (Foundation's `Data` is
+/// one) and nested objects, is rejected with the property's name.
 ///
 /// Thread rule: one object at a time, on one thread.
 final class RowEncoder {
@@ -257,7 +258,9 @@ private struct PropertyEncoder: Encoder, SingleValueEncodingContainer {
     refusing("an object of its own").container(keyedBy: type)
   }
 
-  func unkeyedContainer() -> any UnkeyedEncodingContainer { refusing("a list") }
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    refusing("a list (for bytes take [UInt8], not Data)")
+  }
   func singleValueContainer() -> any SingleValueEncodingContainer { self }
   func encodeNil() { row.set(.null, property) }
 

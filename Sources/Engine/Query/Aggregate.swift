@@ -156,7 +156,8 @@ struct Accumulator {
 }
 
 extension Query {
-  /// Aggregates the objects that match the filter; sort, offset, limit and columns are ignored.
+  /// Aggregates the objects that match the filter; sort, offset, limit, columns and distinctness are
+  /// ignored.
   ///
   /// - Returns: a value for each aggregate, in their order.
   /// - Throws: `QueryError`; `EngineError.noSuchColumn`, `.invalidArgument` for a sum or average of values
@@ -168,8 +169,9 @@ extension Query {
   /// Groups the objects that match the filter by the values of columns, and aggregates each group. Values are
   /// equal whatever their spelling; null is a value like others, and so is NaN.
   ///
-  /// The groups are in the order of their first objects; the query's `sort`, `offset`, `limit` and `columns`
-  /// are ignored. Without columns there is one group of all objects, even if there are none.
+  /// The groups are in the order of their first objects; the query's `sort`, `offset`, `limit`, `columns`,
+  /// `isDistinct` and `distinctColumns` are ignored. Without columns there is one group of all objects, even
+  /// if there are none.
   ///
   /// Memory: some dozens of bytes for each group and aggregate.
   ///

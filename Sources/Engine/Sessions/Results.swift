@@ -252,7 +252,7 @@ public struct Results {
     return rows
   }
 
-  /// Aggregates columns of the objects that match the filter, ignoring limit and offset.
+  /// Aggregates columns of the objects that match the filter, ignoring limit, offset and `distinct`.
   ///
   /// - Throws: `EngineError.noSuchColumn`, `.invalidArgument` for a sum of values that are not numbers; the
   ///   errors of `count`.
@@ -271,7 +271,8 @@ public struct Results {
 
   // MARK: Changing
 
-  /// Changes values of all objects.
+  /// Changes values of all objects, one after the other: an error for one of them, whose key another object
+  /// has, leaves those before it changed. End the transaction by throwing it.
   ///
   /// - Throws: `EngineError.noTransaction`, `.noSuchColumn`, `.invalidValue`, `.duplicateKey`; the errors of
   ///   `count`.

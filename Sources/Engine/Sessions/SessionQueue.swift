@@ -79,7 +79,9 @@ public final class SessionQueue: @unchecked Sendable {
     return try ThreadWaits.working(on: .tag(queue)) { try use(body) }
   }
 
-  /// Runs `body` on the queue and waits for it. On the queue itself it runs directly.
+  /// Runs `body` on the queue and waits for it. On the queue itself it runs directly. As with `sync` of a
+  /// queue, Dispatch ends the process when the caller is on a plain queue that is the target of this one.
+  ///
   /// - Throws: the errors of `body`, such as `EngineError.nestedTransaction` when the caller is inside a
   ///   write transaction and `body` begins another; `.nestedPerform` when the queue's work waits for the
   ///   caller, directly or through others, so that the caller would wait for itself; the errors of

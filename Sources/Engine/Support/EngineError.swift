@@ -140,7 +140,7 @@ extension EngineError: CustomStringConvertible {
       return "\(path): not a Sheaf database (\(reason)); it was left as it is"
     case .newerFormat(let path, let format):
       return
-        "\(path): file format \(format) is newer than this Sheaf reads (1 to 6); use a newer Sheaf"
+        "\(path): file format \(format) is newer than this Sheaf reads (1 to 12); use a newer Sheaf"
     case .damaged(let path, let place, let reason):
       return "\(path): damaged at \(place): \(reason); run 'sheaf check' and restore a copy"
     case .missing(let path):

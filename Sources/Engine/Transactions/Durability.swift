@@ -1,8 +1,9 @@
 /// When a commit survives a power cut or the end of the process. No choice can corrupt a file.
 ///
-/// **With `group` and `none`, commits that were not flushed are lost when the power fails, and also when the
-/// process is killed or crashes**: with `group` those of some milliseconds, with `none` all since the last
-/// `flush`. Commits that `flush`, `close` or a completion has confirmed are safe.
+/// **With `group` and `none`, commits that were not flushed are lost when the power fails, when the process
+/// is killed or crashes, and also when it ends, or releases the database, without `close`**: with `group`
+/// those of some milliseconds, with `none` all since the last `flush`. Commits that `flush`, `close` or a
+/// completion has confirmed are safe.
 ///
 /// A handle always reads its own commits at once; other handles and processes see them once they are durable.
 ///
@@ -10,10 +11,10 @@
 public enum Durability: String, Sendable, CaseIterable {
   /// On disk before `commit` returns: two flushes a commit.
   case full
-  /// Commits become durable together and in order, shortly after `commit`; `flush` waits for them. **A killed
-  /// process loses those that were not flushed.**
+  /// Commits become durable together and in order, shortly after `commit`; `flush` waits for them. **A
+  /// process that is killed, or ends without `close`, loses those that were not flushed.**
   case group
   /// Commits are flushed by `flush` or `close`, or before another handle writes, which waits for it. **A
-  /// killed process loses all commits since the last flush.**
+  /// process that is killed, or ends without `close`, loses all commits since the last flush.**
   case none
 }

@@ -78,12 +78,23 @@ extension TableEditor {
       return
     }
     guard let fitting = value.converted(to: column.type) else {
-      // Ints are allowed in columns of doubles; the message says why this one is not.
-      let isLarge = value.columnType == .int && column.type == .double
       throw EngineError.invalidValue(
         table: name, column: column.name, value: value.described,
-        expected: isLarge ? "a number that a double holds exactly" : column.type.article)
+        expected: Self.expected(in: column.type, not: value))
     }
     value = column.stored(fitting)
+  }
+
+  /// What a column takes, in words that say why it does not take a value that looks like one of its own.
+  private static func expected(in type: ColumnType, not value: Value) -> String {
+    switch (value, type) {
+    // Others are allowed there.
+    case (.int, .double): "a number that a double holds exactly"
+    case (.text, .uuid): "a uuid but a text; in Swift it is a UniqueIdentifier"
+    case (.double, .dateTime), (.double, .date):
+      type.article + " but a double, as Foundation's Date is; in Swift it is a "
+        + (type == .date ? "CalendarDate" : "DateTime")
+    default: type.article
+    }
   }
 }

@@ -163,6 +163,9 @@ package final class CommitPipeline: @unchecked Sendable {
       do {
         try storage.flush()
         try storage.flushName()
+      } catch let error where error.operation == "open" {
+        // The folder: nothing failed to be flushed, and another try may succeed.
+        throw error
       } catch {
         throw failed(error, "before this handle's first commit", durable: nil)
       }
@@ -484,14 +487,11 @@ package final class CommitPipeline: @unchecked Sendable {
     }
     thread?.join()
     let (due, late) = lock.withLock {
-      defer {
-        state.ready = []
-        state.completions = []
-      }
+      defer { (state.ready, state.completions) = ([], []) }
       return (state.ready, state.completions)
     }
     for completion in due { completion.call(completion.failure) }
-    let reason = "the database was released before it was flushed"
+    let reason = "the database was released without close, before this was flushed"
     for completion in late { completion.call(reason) }
     // A snapshot that is still held keeps the lock file open, and with it the right to write.
     if lock.withLock({ state.complete.version != state.durable.version }) { fail(reason) }

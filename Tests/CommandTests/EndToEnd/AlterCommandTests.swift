@@ -272,6 +272,17 @@ import Testing
     #expect(try bench.export() == "id,p\n1,2\n2,5\n" && types(bench)["p"] == "int")
   }
 
+  /// The report says which value a spelling has in the column.
+  @Test func defaultsOfNotations() throws {
+    let bench = try load("id;p\n1;1.234,5\n2;2,25\n")
+    let report = try alter(bench, "--default", "p=9.125", "--default", "id=7")
+    let changes = (0..<report["changes"].count).compactMap { report["changes"][$0].text }
+    #expect(
+      changes == [
+        "column 'p' has the default '9.125', which is 9125.0", "column 'id' has the default '7'",
+      ])
+  }
+
   /// A table that a program has declared cannot be changed.
   @Test func declaredTables() throws {
     let bench = try Workbench()

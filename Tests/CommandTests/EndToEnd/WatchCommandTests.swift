@@ -216,4 +216,31 @@ import Testing
     #expect(try lines(result.outputText).count == 1)
     bench.expectNothingLeft()
   }
+
+  @Test("A filter whose column is renamed ends the watch with the version up to which it was right")
+  func renamedColumn() throws {
+    let bench = try Workbench()
+    try load(bench, users("a", 1...3))
+    let version = try #require(bench.report(["info", bench.database])["version"].int)
+    let process = try SheafProcess([
+      "watch", bench.database, "--table", "users", "--where", "name != 'x'",
+    ])
+    #expect(process.waitForOutput(containing: "\"version\":\(version),"))
+    let renamed = try SheafProcess.run([
+      "alter", bench.database, "--table", "users", "--rename", "name:label",
+    ])
+    #expect(renamed.status == 0, "\(renamed.errorText)")
+    #expect(process.waitForOutput(containing: "\"version\":\(version + 1),"))
+    try bench.write("c.csv", "id,label\n9,nine\n")
+    let changed = try SheafProcess.run([
+      "import", bench.path("c.csv"), "--into", bench.database, "--table", "users", "--key", "id",
+      "--quiet",
+    ])
+    #expect(changed.status == 0, "\(changed.errorText)")
+    let result = process.finish()
+    #expect(result.status == 65, "\(result.errorText)")
+    #expect(result.errorText.contains("'name'") && result.errorText.contains("'users'"))
+    let last = try #require(try lines(result.outputText).last?["version"].int)
+    #expect(result.errorText.contains("what was printed ends with --since \(last)"))
+  }
 }

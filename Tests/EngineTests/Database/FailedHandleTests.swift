@@ -182,4 +182,30 @@ struct FailedHandleTests {
     #expect(try other.check().problems == [])
     try other.close()
   }
+
+  @Test("Without a descriptor for the folder, the first write fails and the next one does not")
+  func noDescriptor() throws {
+    let memory = RecordingStorage()
+    _ = try Database.open(storage: memory)
+    let storage = FailingStorage(memory)
+    let database = try Database.open(storage: storage)
+    func create() throws {
+      try database.write { try $0.createTable("t", columns: [Column("a", .int)]) }
+    }
+    storage.fail(after: 1, code: EMFILE, kinds: [.flush])
+    let error = #expect(throws: EngineError.self) { try create() }
+    guard case .system(let cause) = error, cause.operation == "open" else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    try create()
+    try database.flush()
+    #expect(try database.snapshot().tableNames == ["t"])
+    // A flush that fails there is another thing.
+    let other = FailingStorage(memory)
+    let poisoned = try Database.open(storage: other)
+    other.fail(after: 1, code: EIO, kinds: [.flush])
+    expectPoisoned { try poisoned.write { try $0.createTable("u", columns: []) } }
+    expectPoisoned { try poisoned.write { try $0.createTable("u", columns: []) } }
+  }
 }

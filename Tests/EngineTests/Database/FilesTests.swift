@@ -300,4 +300,27 @@ struct FilesTests {
     try database.close()
     #expect(folder.names() == ["a.sheaf", "b.sheaf"])
   }
+
+  @Test(
+    "A new file has the path that it has when it is there, with the links of its folder resolved")
+  func newBehindLink() throws {
+    let folder = TemporaryFolder()
+    let files = FileManager.default
+    for name in ["one", "two"] {
+      try files.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
+    }
+    try files.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: "one")
+    let database = try Self.create(folder.path("link/a.sheaf"), rows: 10)
+    #expect(database.path == (try System.resolved(folder.path("one/a.sheaf"))))
+    #expect(database.path.hasSuffix("/one/a.sheaf") && database.path.hasPrefix("/"))
+    // Where the link leads now does not matter.
+    try files.removeItem(atPath: folder.path("link"))
+    try files.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: "two")
+    try database.write { _ = try $0.createTable("later", columns: [Column("a", .int)]) }
+    try database.close()
+    #expect(try files.contentsOfDirectory(atPath: folder.path("two")).isEmpty)
+    // Names without a folder that is there stay.
+    #expect(try System.resolved(folder.path("no/a")) == folder.path("no/a"))
+    #expect(try System.resolved(folder.path("no/..")) == folder.path("no/.."))
+  }
 }

@@ -1,4 +1,5 @@
 import Base
+import Foundation
 
 @testable import Engine
 
@@ -113,7 +114,13 @@ final class FailingStorage: Storage, @unchecked Sendable {
   }
 
   func flushName() throws(SystemError) {
-    try step(.flush)
+    do {
+      try step(.flush)
+    } catch {
+      // Without a descriptor the folder is not opened, and nothing is flushed.
+      let isOpened = error.code != EMFILE
+      throw isOpened ? error : SystemError(operation: "open", path: path, code: error.code)
+    }
     try inner.flushName()
   }
 

@@ -432,6 +432,9 @@ struct DamageTests {
     }
     try Data(bytes).write(to: URL(fileURLWithPath: path))
     #expect(throws: EngineError.newerFormat(path: path, format: 7)) { _ = try Database.open(path) }
+    let newest = CommitSlot.formats.upperBound
+    let message = "\(EngineError.newerFormat(path: path, format: newest + 1))"
+    #expect(message.contains("(1 to \(newest))"))
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(bytes))
   }
 
