@@ -72,7 +72,7 @@ enum RestoreCommand {
     name: "restore",
     summary: "Put a backup in the place of a database file",
     usage: "COPY --to FILE [OPTIONS]",
-    positionals: [CommonOptions.database],
+    positionals: [.init(name: "COPY", help: "The backup", completion: .files)],
     options: [destination, force] + CommonOptions.job,
     examples: [
       .init(

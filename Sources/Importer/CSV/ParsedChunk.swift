@@ -151,8 +151,10 @@ package final class ParsedChunk {
 
   /// Removes the rows that repeat the header, and records them as malformed.
   func removeRepeats(of header: [[UInt8]?]) {
-    // The longest name is the least likely to have the length and bytes of a value.
-    guard let probe = header.indices.max(by: { header[$0]?.count ?? 0 < header[$1]?.count ?? 0 }),
+    // The longest name is the least likely to have the length and bytes of a value; before the first may be a
+    // byte-order mark.
+    let others = header.indices.dropFirst().filter { header[$0] != nil }
+    guard let probe = others.max(by: { header[$0]?.count ?? 0 < header[$1]?.count ?? 0 }),
       let name = header[probe], header.count == columnCount, let chunk
     else { return }
     let initial = name.first
@@ -170,8 +172,10 @@ package final class ParsedChunk {
   }
 
   private func repeats(_ header: [[UInt8]?], _ row: Int) -> Bool {
-    header.indices.allSatisfy { text(fields[row * columnCount + $0]) == header[$0] }
-      && !surplus.contains { $0.row == row }
+    header.indices.allSatisfy {
+      let field = text(fields[row * columnCount + $0])
+      return field == header[$0] || ($0 == 0 && field?.withoutMark == header[$0])
+    } && !surplus.contains { $0.row == row }
   }
 
   private func removeRepeats(of header: [[UInt8]?], from first: Int) {
@@ -244,3 +248,10 @@ extension UnsafeMutablePointer {
 
 @available(*, unavailable)
 extension ParsedChunk: Sendable {}
+
+extension [UInt8] {
+  /// The text behind a byte-order mark, as each of several files that were put together may begin with one.
+  fileprivate var withoutMark: [UInt8]? {
+    starts(with: [0xEF, 0xBB, 0xBF]) ? Array(dropFirst(3)) : nil
+  }
+}

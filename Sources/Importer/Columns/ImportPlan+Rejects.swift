@@ -100,7 +100,10 @@ extension ImportPlan {
     }
     if isRead { return nil }
     let type = column.strictType ?? column.missing?.reading.type ?? .text
-    var reason = MisfitReason(type, column.strictNotation, bytes, column: column.name).description
+    // A key has no notation: what would read the value cannot be given.
+    var reason =
+      MisfitReason(type, column.strictNotation, bytes, column: column.name, isKey: isKey)
+      .description
     if let missing = column.missing {
       reason +=
         "; \(missing.shown) is null there: \(ColumnList.types(column.name, "text")) keeps all as text"

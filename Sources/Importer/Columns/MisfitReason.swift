@@ -4,11 +4,14 @@ import Engine
 struct MisfitReason: CustomStringConvertible {
   let description: String
 
-  init(_ type: ColumnType, _ notation: Notation?, _ field: [UInt8], column: String) {
+  /// - Parameter isKey: whether no option would read it, since keys are compared as they are spelled.
+  init(
+    _ type: ColumnType, _ notation: Notation?, _ field: [UInt8], column: String, isKey: Bool = false
+  ) {
     let shown = String(decoding: field.prefix(40), as: UTF8.self) + (field.count > 40 ? "..." : "")
     description =
       "'\(shown)' in column '\(column)' is not \(type.article); " + Self.expected(type, notation)
-      + Self.hint(type, field, column)
+      + (isKey ? "" : Self.hint(type, field, column))
   }
 
   private static func expected(_ type: ColumnType, _ notation: Notation?) -> String {

@@ -17,7 +17,7 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     set { source.isCancelled = newValue }
   }
   package let encoding: TextEncoding
-  /// The encoding of the byte-order mark, if the user named another one.
+  /// The encoding that the user named, if the byte-order mark, or the order of UTF-16's bytes, says another.
   package let overruled: TextEncoding?
   /// Whether the input begins with a byte-order mark.
   package let hasMark: Bool
@@ -39,10 +39,11 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
   /// An input from its first byte on.
   ///
   /// - Parameters:
-  ///   - given: the encoding that the user named; a byte-order mark takes precedence.
+  ///   - given: the encoding that the user named; a byte-order mark takes precedence, and so does the order
+  ///     of the bytes of UTF-16 without one.
   ///   - guesses: whether to guess the encoding when neither names it and the input is not UTF-8.
-  /// - Throws: `ImportError.unsupportedEncoding` for UTF-32; `.invalidOption` for an encoding that the system
-  ///   no longer knows; the errors of reading.
+  /// - Throws: `ImportError.unsupportedEncoding` for UTF-32, and for plain text that is said to be UTF-16;
+  ///   `.invalidOption` for an encoding that the system no longer knows; the errors of reading.
   package init(
     detecting source: any ByteSource, given: TextEncoding?, guesses: Bool = false
   ) throws(ImportError) {
@@ -55,9 +56,16 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     } else {
       guess = nil
     }
-    encoding = marked ?? given ?? guess?.encoding ?? .utf8
+    var shown = marked
+    if marked == nil, given == .utf16LE || given == .utf16BE {
+      try Self.read(source, upTo: Self.readBytes, into: &head)
+      try Self.refusePlain(head, path: source.name)
+      // Whoever says UTF-16 may not know the order.
+      shown = EncodingGuess.unmarked(head)
+    }
+    encoding = shown ?? given ?? guess?.encoding ?? .utf8
     original = encoding.form == .system ? try SystemText(encoding) : nil
-    overruled = marked != nil && given != nil && marked != given ? given : nil
+    overruled = shown != nil && shown != given ? given : nil
     hasMark = marked != nil
     transcoder = Transcoder(encoding)
     self.head = head
@@ -87,6 +95,17 @@ package final class DecodingSource: ByteSource, @unchecked Sendable {
     if head.starts(with: [0xFF, 0xFE]) { return .utf16LE }
     if head.starts(with: [0xFE, 0xFF]) { return .utf16BE }
     return nil
+  }
+
+  /// Refuses text of one byte a character, which would be a single Chinese word as UTF-16, in which every
+  /// line end and comma has a NUL byte.
+  private static func refusePlain(_ head: [UInt8], path: String) throws(ImportError) {
+    guard head.contains(0x0A) || head.contains(0x0D), !head.contains(0) else { return }
+    throw .unsupportedEncoding(
+      path: path,
+      reason:
+        "its lines are not those of UTF-16, in which every line end has a NUL byte: leave --encoding out, "
+        + "or name another one")
   }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ImportError) -> Int {

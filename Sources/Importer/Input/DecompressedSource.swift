@@ -78,22 +78,25 @@ package final class DecompressedSource: ByteSource, @unchecked Sendable {
       throw .readFailed(
         path: name, byteOffset: position, reason: "\(program) was ended by signal \(signal)")
     }
-    if ending.status == 0 { return }
-    let said = message()
+    let messages = messages()
+    // One program leaves out what is behind a damaged beginning of a member, and calls that success.
+    let leftOut = messages.first { $0.contains("trailing garbage") }
+    if ending.status == 0, leftOut == nil { return }
+    let said = leftOut ?? messages.first ?? ""
     throw .damagedArchive(
       path: name, byteOffset: position,
       reason: said.isEmpty ? "\(program) ended with status \(ending.status ?? -1)" : said)
   }
 
-  /// The first line of the program's messages.
-  private func message() -> String {
-    guard let error = child.error else { return "" }
+  /// The lines of the program's messages.
+  private func messages() -> [String] {
+    // Another process may have inherited the other end.
+    guard let error = child.error, System.waitForInput(error, milliseconds: 0) else { return [] }
     var bytes = [UInt8](repeating: 0, count: 1024)
     let count = bytes.withUnsafeMutableBytes { buffer in
       (try? System.read(error, into: buffer, path: name)) ?? 0
     }
-    let line = bytes[..<count].drop { $0 == 0x0A }.prefix { $0 != 0x0A }
-    return String(decoding: line, as: UTF8.self)
+    return bytes[..<count].split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
   }
 
   package func seek(to offset: Int) throws(ImportError) {

@@ -14,7 +14,8 @@ package enum FilePattern {
     path.utf8.contains { $0 == 0x2A || $0 == 0x3F || $0 == 0x5B }
   }
 
-  /// The files that match a pattern, without folders, ordered by the bytes of their paths.
+  /// The files that match a pattern, without folders and with links that lead nowhere, ordered by the bytes
+  /// of their paths.
   ///
   /// - Throws: `SystemError` for a folder that may not be listed.
   package static func files(_ pattern: String) throws(SystemError) -> [String] {
@@ -55,7 +56,10 @@ package enum FilePattern {
         if try System.statusIfPresent(path: path)?.isDirectory == true {
           try collect(path + "/", rest, depth: depth, into: &found)
         }
-      } else if let status = try System.statusIfPresent(path: path), !status.isDirectory {
+      } else if let status = try System.statusIfPresent(path: path) {
+        if !status.isDirectory { found.append(path) }
+      } else if try System.linkStatus(path: path) != nil {
+        // A link to nothing: its input is missing, as it is where it is named.
         found.append(path)
       }
     }

@@ -116,12 +116,16 @@ struct InputPlanner {
     noteFooter(
       source, decoded, dialect, width: header.names.count, from: splitter.byteOffset, &notes)
     let ends = recordEnds(sample, dialect, &notes)
-    // A single name, or none, is too little to distinguish a header from a record.
-    var names = header.fields
-    if case .names(let given) = options.header { names = given }
-    let repeatedHeader =
-      names.compactMap({ $0 }).count > 1 && types == nil
-      ? names.map { $0.map { Array($0.utf8) } } : []
+    let repeatedHeader = repeatedHeader(header)
+    let first = try FieldSample(
+      splitter,
+      RecordParser(
+        dialect: dialect, columnCount: max(1, header.names.count), ragged: .pad,
+        header: repeatedHeader, endsWithDelimiter: found.endsWithDelimiter),
+      columnCount: header.names.count, options)
+    if hasHeader, first.isWithoutRecords, options.header == .sniffed, headerDoubt == nil {
+      headerDoubt = Self.doubtOfOnlyRecord
+    }
     return Opened(
       source: source, splitter: splitter, dialect: dialect, encoding: decoded.encoding,
       hasHeader: hasHeader, header: header, endsWithDelimiter: found.endsWithDelimiter,
@@ -132,14 +136,21 @@ struct InputPlanner {
       likelyEncoding: likelyEncoding(sample),
       added: try AddedValues(
         options, path: path, taken: ColumnChoice.taken(header.names, options)),
-      sample: try FieldSample(
-        splitter,
-        RecordParser(
-          dialect: dialect, columnCount: max(1, header.names.count), ragged: .pad,
-          header: repeatedHeader, endsWithDelimiter: found.endsWithDelimiter),
-        columnCount: header.names.count, options),
-      repeatedHeader: repeatedHeader, types: types)
+      sample: first, repeatedHeader: repeatedHeader, types: types)
   }
+
+  /// The fields by which a record is the header again; none if it may be data.
+  private func repeatedHeader(_ header: Header) -> [[UInt8]?] {
+    var names = header.fields
+    if case .names(let given) = options.header { names = given }
+    // A single name, or none, is too little to distinguish a header from a record.
+    guard names.compactMap({ $0 }).count > 1, types == nil else { return [] }
+    return names.map { $0.map { Array($0.utf8) } }
+  }
+
+  private static let doubtOfOnlyRecord =
+    "its only record is taken for the names of the columns: use --header no if it is data, --header yes if "
+    + "it is right; an open quote, or line ends that are none here, make one record of many, too"
 
   /// Decides whether the first record names the columns, by the options or by its cells.
   private func sniffHeader(
@@ -185,8 +196,8 @@ struct InputPlanner {
     if let guess = decoded.guess { return [guess.note] }
     guard let given = decoded.overruled else { return [] }
     return [
-      "the byte-order mark says \(decoded.encoding.rawValue), which was read, not "
-        + "\(given.rawValue) as --encoding does"
+      "the \(decoded.hasMark ? "byte-order mark says" : "order of its bytes is that of") "
+        + "\(decoded.encoding.rawValue), which was read, not \(given.rawValue) as --encoding does"
     ]
   }
 

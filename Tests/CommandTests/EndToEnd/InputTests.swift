@@ -212,7 +212,7 @@ import Testing
     damaged[bytes.count / 2] ^= 0x55
     for (label, part) in [
       ("cut", Array(bytes[..<(bytes.count * 2 / 3)])), ("end", Array(bytes.dropLast(3))),
-      ("damaged", damaged), ("none", []),
+      ("damaged", damaged), ("none", []), ("behind", bytes + Array("garbage".utf8)),
     ] {
       let path = bench.path("\(label).csv." + Compressor.extensions[program, default: ""])
       try Data(part).write(to: URL(fileURLWithPath: path))

@@ -239,4 +239,21 @@ import Testing
     }
     #expect(folder.names() == [])
   }
+
+  @Test(
+    "A note tells that the only record was taken for names, unless that is known",
+    arguments: [
+      ("ann,oslo\n", true), ("id,name\u{2028}1,a\u{2028}2,b\n", true),
+      ("id,\"name\n1,a\n2,b\"\n", true), ("id,name\n1,a\n", false),
+    ])
+  func onlyRecord(csv: String, isTold: Bool) throws {
+    let folder = try ImportFolder()
+    func isNoted(_ change: (inout ImportOptions) -> Void = { _ in }) throws -> Bool {
+      try folder.importCSV(csv, change).notes.contains { $0.contains("its only record is taken") }
+    }
+    #expect(try isNoted() == isTold)
+    // The table has these names now.
+    #expect(try !isNoted())
+    #expect(try !isNoted { ($0.table, $0.header) = ("u", .firstRecord) })
+  }
 }

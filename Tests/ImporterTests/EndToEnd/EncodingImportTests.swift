@@ -207,4 +207,51 @@ import Testing
       try folder.importCSV("a,b\n1,2\n" + String(repeating: "\0", count: 4096), as: "v.csv")
     } throws: { "\($0)".contains("not written to its end; get it again") }
   }
+
+  /// Whoever says UTF-16 may not know the order of its bytes, by which nothing would be left of the records.
+  @Test("The order of UTF-16's bytes counts more than the option", arguments: [false, true])
+  func orderOfUTF16(isShort: Bool) throws {
+    let text =
+      "id,имя\n1,Анна\n2,Bob\n" + (isShort ? "" : String(repeating: "3,x\n", count: 50_000))
+    for name in ["utf-16le", "utf-16be"] {
+      let bytes = try #require(try EncodingGuessTests.encoded(text, name))
+      for given in ["utf-16", "utf-16le", "utf-16be"] {
+        let folder = try ImportFolder()
+        let report = try folder.importCSV(bytes) { $0.encoding = TextEncoding(rawValue: given) }
+        #expect(report.dialect?.encoding.rawValue == name, "\(given)")
+        #expect(report.imported == (isShort ? 2 : 50_002))
+        #expect(try folder.exportText().hasPrefix("id,имя\n1,Анна\n2,Bob\n"))
+        let isTold = given == name || (given == "utf-16" && name == "utf-16le")
+        #expect(
+          report.notes.contains { $0.contains("order of its bytes is that of \(name)") } != isTold)
+      }
+    }
+  }
+
+  @Test("Text of one byte a character is no UTF-16, of which nothing would be left")
+  func plainTextIsNoUTF16() throws {
+    for name in ["utf-16", "utf-16be"] {
+      let folder = try ImportFolder()
+      #expect {
+        try folder.importCSV("id,name\n1,Bob\n") { $0.encoding = TextEncoding(rawValue: name) }
+      } throws: { "\($0)".contains("every line end has a NUL byte: leave --encoding out") }
+      // Chinese text alone has none either.
+      let bytes = try #require(try EncodingGuessTests.encoded("漢字", "utf-16le"))
+      try folder.importCSV(bytes, as: "u.csv") {
+        ($0.encoding, $0.header) = (.utf16LE, .absent)
+      }
+      #expect(try folder.exportText().contains("漢字"))
+    }
+  }
+
+  @Test("The header of a file that was put behind another is one, also behind its byte-order mark")
+  func marksInside() throws {
+    let folder = try ImportFolder()
+    let rows = (1...1200).map { "\($0),n\($0)\n" }.joined()
+    let report = try folder.importCSV(
+      "\u{FEFF}id,name\n" + rows + "\u{FEFF}id,name\n1201,x\nid,name\n"
+    ) { $0.maxRejects = .count(9) }
+    #expect(report.imported == 1201 && report.rejected == 2)
+    #expect(try folder.types() == "id int, name text")
+  }
 }

@@ -88,4 +88,17 @@ import TestSupport
     #expect(try files("no*/x") == [] && files("nothing/*") == [])
     #expect(try files(".h*/*") == [".hid/e.csv"])
   }
+
+  @Test("A link that leads nowhere is a file that is missing, and not one that does not match")
+  func brokenLinks() throws {
+    let folder = TemporaryFolder()
+    let files = FileManager.default
+    try Data().write(to: URL(fileURLWithPath: folder.path("a.csv")))
+    for (name, target) in [("b.csv", "none"), ("c.txt", "none"), ("d.csv", ".")] {
+      try files.createSymbolicLink(atPath: folder.path(name), withDestinationPath: target)
+    }
+    #expect(
+      try FilePattern.files(folder.path("*.csv")) == ["a.csv", "b.csv"].map { folder.path($0) })
+    #expect(try FilePattern.files(folder.path("**/b.*")) == [folder.path("b.csv")])
+  }
 }
